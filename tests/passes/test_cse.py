@@ -57,6 +57,22 @@ def test_regions_with_arrays_are_run_each() -> None:
     assert after(cse, graph) is graph
 
 
+def test_calls_under_another_errstate_are_made_each() -> None:
+    made = Recording()
+    x = made.input("x")
+    first, second = made.call("log", x), made.call("log", x, errstate=(("invalid", "raise"),))
+    graph = made.returning(made.call("add", first, second))
+    assert after(cse, graph) is graph
+
+
+def test_operations_with_more_regions_are_run_each() -> None:
+    made = Recording()
+    first = made.call("run", regions=(region_of("one"),))
+    second = made.call("run", regions=(region_of("one"), region_of("other")))
+    graph = made.returning(made.call("add", first, second))
+    assert after(cse, graph) is graph
+
+
 def test_regions_that_draw_are_run_each() -> None:
     made = Recording()
     first, second = (made.call("run", regions=(region_of("rand", random=True),)) for _ in range(2))

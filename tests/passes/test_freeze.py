@@ -34,3 +34,12 @@ def test_weights_that_are_not_given_stay() -> None:
     made = Recording()
     graph = made.returning(made.call("mul", made.input("x"), made.parameter("weight")))
     assert after(partial(freeze, arrays={}), graph) is graph
+
+
+def test_a_constant_of_the_same_name_is_kept() -> None:
+    made = Recording()
+    x, weight = made.input("x"), made.parameter("scale")
+    constant = made.constant("scale", "C")
+    graph = made.returning(made.call("add", made.call("mul", x, weight), constant))
+    frozen = after(partial(freeze, arrays={"scale": "W"}), graph)
+    assert dict(frozen.constants.values()) == {constant: "C", weight: "W"}

@@ -77,6 +77,12 @@ row = partial(loop, text="")
     # A step may jump over the greatest number of the type, and goes on below the limit.
     row("a number that may wrap around", type="int8", step="add(i, 100)", holds="less(i, 120)"),
     row("a start that has wrapped around", type="int8", start="0", step="add(i, 1)", holds="less(i, n)"),
+    row("a number that wraps around before it is cast", type="int8",
+        holds="logical_and(less(astype(i, dtype='int64'), 300), greater(sum(s), 0.01))", sizes=SIZES[:2]),
+    row("a start that wraps around when it is cast", type="int32", start="300", holds="less(astype(i, dtype='int8'), 60)",
+        sizes=SIZES[:2]),
+    row("a cast that holds all numbers", type="int32", holds="less(astype(i, dtype='int64'), 300)", most="300",
+        sizes=SIZES[:2]),
     row("a number without a sign that goes below zero", type="uint8", start="4", step="subtract(i, 3)",
         holds="greater_equal(i, 1)"),
     row("a number without a sign that does not", type="uint8", start="3", step="subtract(i, 1)", holds="greater(i, 0)", most="3"),

@@ -307,7 +307,9 @@ def freeze(graph: Graph, arrays: Mapping[str, Any]) -> tuple[Graph, bool]:
     }
     if not frozen:
         return graph, False
-    constants = {**graph.constants, **{name: (value, arrays[name]) for name, value in frozen.items()}}
+    constants = dict(graph.constants)
+    for name, value in frozen.items():
+        constants[_free_name(name, constants)] = (value, arrays[name])
     rest = {name: value for name, value in graph.parameters.items() if name not in frozen}
     return graph.derive(parameters=rest, constants=constants), True
 
@@ -361,7 +363,7 @@ def repeat_draws(graph: Graph, state: Any, calls: tuple[str, str]) -> tuple[Grap
     constant, kept = Value("random_state", state.spec), Value("random_state_before", state.spec)
     read, put = calls
     keep, start, end = _draw(read, (), kept), _draw(put, (constant,)), _draw(put, (kept,))
-    constants = {**graph.constants, constant.name: (constant, state.array)}
+    constants = {**graph.constants, _free_name(constant.name, graph.constants): (constant, state.array)}
     return graph.derive(nodes=[keep, start, *graph.nodes, end], constants=constants), True
 
 

@@ -149,7 +149,9 @@ def _stays(node: Node, aliases: Aliases, escaping: set[Value]) -> bool:
 
 def _key(node: Node) -> Any:
     try:
-        key = (node.op, node.no_grad, hashable(node.inputs), hashable(node.params))
+        # NumPy checks the results as ``np.errstate`` says at the call.
+        errstate = () if node.record is None else node.record.errstate
+        key = (node.op, node.no_grad, errstate, hashable(node.inputs), hashable(node.params))
         hash(key)
     except TypeError:
         return None
@@ -159,6 +161,8 @@ def _key(node: Node) -> Any:
 def _runs_the_same(one: Node, other: Node) -> bool:
     # Arguments of recorded calls may be objects that raise an error if they are compared. The comparison of
     # two arrays of NumPy is an array, whose truth value is a ValueError.
+    if len(one.regions) != len(other.regions):
+        return False
     try:
         return all(
             first is second or region_description(first, hashable) == region_description(second, hashable)

@@ -206,10 +206,11 @@ class _RangeProver:
                 yield from self._facts(index, not taken)
                 yield from self._facts(sides[not taken], holds)
 
-    def _asked(self, truth: Any) -> Node | None:
+    def _asked(self, truth: Any) -> Any:
+        """Return the boolean of which ``truth`` is a copy, or ``truth`` itself."""
         node = self.makers.get(truth)
         inner = None if node is None or node.op == "logical_not" else self._same_truth(node)
-        return node if inner is None else self._asked(inner)
+        return truth if inner is None else self._asked(inner)
 
     def _is_certain(self, truth: Any, facts: Facts) -> bool:
         node = self.makers.get(truth)

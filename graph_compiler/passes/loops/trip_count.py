@@ -161,7 +161,10 @@ class _CountedLoop:
             step = self._step(place)
             if step and least is not None and greatest is not None:
                 reach = (self.node.params["length"] - 1) * step
-                found[value] = (least, greatest + reach) if step > 0 else (least + reach, greatest)
+                ends = (least, greatest + reach) if step > 0 else (least + reach, greatest)
+                # A counter that overflows wraps around.
+                if all(_holds(value.dtype, end) for end in ends):
+                    found[value] = ends
         return found
 
     def most(self) -> Any:
@@ -186,7 +189,11 @@ class _CountedLoop:
                 continue
             # The counter exceeds the limit by at most one step, which must not overflow.
             after = last + step + (0 if "=" in sign else -1 if rises else 1)
-            if _holds(counter.dtype, after):
+            # The comparison may be of a cast of the counter.
+            is_exact = _holds(counter.dtype, first + offset) and _holds(
+                self.state[place].dtype, after - offset
+            )
+            if is_exact and _holds(counter.dtype, after):
                 room = last - first - offset if rises else first + offset - last
                 count = -(-(room + int("=" in sign)) // abs(step))
                 # A flag is computed by the previous iteration, so one more iteration runs.
@@ -258,12 +265,7 @@ class _CountedLoop:
     def _truth(self, item: Any, index: Any, taken: bool) -> bool | None:
         """Return the boolean that ``item`` is if ``index`` equals ``taken``; None if it is unknown."""
         node, asked = self.scope.maker(item), self.scope.maker(index)
-        if (
-            item is index
-            or node
-            and asked
-            and (node.op, node.inputs, node.params) == (asked.op, asked.inputs, asked.params)
-        ):
+        if item is index or node and asked and _computes_the_same(node, asked):
             return taken
         if node is None:
             return item if type(item) is bool else None
@@ -271,6 +273,11 @@ class _CountedLoop:
             return self._truth(node.inputs[0], index, taken)
         filled = node.params.get("fill_value") if _bare_name(node) == "full" else None
         return filled if type(filled) is bool else None
+
+
+def _computes_the_same(one: Node, other: Node) -> bool:
+    is_plain = len(one.outputs) == 1 and not (one.regions or one.is_random or one.writes)
+    return is_plain and (one.op, one.inputs, one.params) == (other.op, other.inputs, other.params)
 
 
 def _holds(dtype: str, number: Any) -> bool:
