@@ -13,7 +13,7 @@ import numpy as np
 from ... import contracts
 from ...errors import GuardFailed, TracingError
 from ...recording.environment_guards import EnvironmentGuard, conjunction
-from ...recording.reachability.containers import MISSING, ContainerKind
+from ...recording.reachability.containers import ALL_PARTS, MISSING, ContainerKind
 from ...recording.reachability.references import NamespacePart
 from ...recording.reachability.snapshot import ORDER, Change, ObjectSnapshot, TrackedContainer
 from ...recording.state.append_only import ListShims
@@ -88,7 +88,7 @@ class ChangedState:
         return ExternalState(self.places, tree, tuple(replaced))
 
     def parts(self) -> set[tuple[int, Any]]:
-        return {key_of(place.held, None if place.whole else place.key) for place in self.places}
+        return {key_of(place.held, ALL_PARTS if place.whole else place.key) for place in self.places}
 
 
 def _is_array_or_number(item: Any) -> bool:
@@ -365,7 +365,7 @@ class NumpyWeights(contracts.Weights):
         if twice := [
             held.name_of(key)
             for held, key, item in parts
-            if _is_in(inside, item) and not is_array(item) and (id(item), None) not in own
+            if _is_in(inside, item) and not is_array(item) and (id(item), ALL_PARTS) not in own
         ]:
             raise TracingError(
                 f"{', '.join(twice)} is, or is part of, what is also kept in "

@@ -15,7 +15,7 @@ from keras.src.utils.tracking import TrackedList
 from tensorflow.python.framework import ops
 from tensorflow.python.trackable.data_structures import ListWrapper
 
-from ...recording.reachability.containers import MISSING, FreeParts, free_parts, is_whole
+from ...recording.reachability.containers import ALL_PARTS, MISSING, FreeParts, free_parts, is_whole
 from ...recording.reachability.snapshot import Change, ObjectSnapshot
 from ...recording.state.container_updates import Containers
 from ...recording.state.places import ExternalState, ReplacedPlace, StatePlace, outermost_places, place_at
@@ -155,7 +155,8 @@ class PythonState:
 
     def free(self, is_given: Callable[[Any], bool] = lambda item: False) -> FreeParts:
         return free_parts(
-            ((id(place.held.owner), None if place.whole else place.key) for place in self.places), is_given
+            ((id(place.held.owner), ALL_PARTS if place.whole else place.key) for place in self.places),
+            is_given,
         )
 
 

@@ -367,8 +367,9 @@ def numbers_of_sizes(capture: Trace, value: Value) -> Any:
 
 
 def _is_written(capture: Trace, values: set[Value]) -> bool:
-    written = {one for node in capture.recorder.all_nodes() for one in node.writes}
-    return any(one in written or capture.recorder.base_of(one) in written for one in values)
+    base_of = capture.recorder.base_of
+    written = {base_of(one) for node in capture.recorder.all_nodes() for one in node.writes}
+    return any(base_of(one) in written for one in values)
 
 
 class _SizeEvaluator:

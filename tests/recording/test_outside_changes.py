@@ -157,6 +157,11 @@ def _named(held: Any) -> Any:
     return found["total"]
 
 
+def _counted(held: Any) -> Any:
+    held[None] += 1
+    return held["scale"]
+
+
 CHANGES: dict[str, Change] = {
     "item of a list": Change(lambda: [2], lambda h: h[0], _setter(0, 5)),
     "item of a nested list": Change(
@@ -274,6 +279,7 @@ CHANGES: dict[str, Change] = {
     "name that is a docstring": Change(
         lambda: types.SimpleNamespace(width=2, height=3), _documented, lambda h: setattr(h, "width", 5)
     ),
+    "item beside a counter at None": Change(lambda: {None: 0, "scale": 2}, _counted, _setter("scale", 5)),
     "weak reference": Change(Owner, lambda h: h.reference().factor, lambda h: setattr(h.kept, "factor", 5)),
     "weak key": Change(Owner, lambda h: h.numbers[h], lambda h: _setter(h, 5)(h.numbers)),
     "attribute of a function": Change(_function, lambda h: h(), lambda h: setattr(h, "factor", 5)),
@@ -338,7 +344,10 @@ UNNOTICED: dict[str, Change] = {
     ),
 }
 # (name, source): the error instead.
-REFUSED = {("cached property", "jax"): "a function of JAX keeps no state"}
+REFUSED = {
+    ("cached property", "jax"): "a function of JAX keeps no state",
+    ("item beside a counter at None", "jax"): "a function of JAX keeps no state",
+}
 SOURCES = ("numpy", "torch", "jax", "tensorflow")
 
 

@@ -21,6 +21,7 @@ from ....ir.graph import Aliases, Effect
 from ....ops.dtypes import is_inexact
 from ....recording import Request
 from ....recording.reachability.containers import (
+    ALL_PARTS,
     COMPILED,
     MISSING,
     ContainerKind,
@@ -342,7 +343,7 @@ class ReachableState:
 
     def free(self, is_compared: Callable[[Any], bool]) -> FreeParts:
         """Return the parts of containers that need no guard because a graph reads them at each call."""
-        parts = {(id(place.held.owner), None if place.whole else place.key) for place in self.places}
+        parts = {(id(place.held.owner), ALL_PARTS if place.whole else place.key) for place in self.places}
 
         return free_parts(
             parts, is_compared, lambda item: vars(item) if isinstance(item, torch.Tensor) else item

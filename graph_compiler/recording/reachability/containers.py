@@ -504,14 +504,22 @@ def is_whole(item: Any) -> bool:
 # ------------------------------------------------------------------------------------------------- free parts
 # A graph reads some parts of containers at each call, so that no guard compares them.
 
-_ALL = (None,)
+
+class _AllParts:
+    """Class of :data:`ALL_PARTS`, the key that means all parts of a container."""
+
+    __slots__ = ()
+
+
+ALL_PARTS = _AllParts()
+_ALL = (ALL_PARTS,)
 
 
 @dataclass(frozen=True)
 class FreeParts:
     """Predicate ``free(item, key)``: True if a part is free, so that no guard compares it.
 
-    keys_of(item): keys of the free parts of a container; the key None means all parts.
+    keys_of(item): keys of the free parts of a container; ``ALL_PARTS`` means all of them.
 
     >>> free = FreeParts(lambda item: ["step"])
     >>> free({}, "step"), free({}, "rate"), free({}, None), free.without({}, frozenset({"step", "rate"}))
@@ -522,11 +530,11 @@ class FreeParts:
 
     def __call__(self, item: Any, key: Any) -> bool:
         keys = self.keys_of(item)
-        return None in keys or key in keys
+        return ALL_PARTS in keys or key in keys
 
     def without(self, item: Any, keys: frozenset[Any]) -> frozenset[Any]:
         free = self.keys_of(item)
-        if None in free:
+        if ALL_PARTS in free:
             return frozenset()
         return keys if keys.isdisjoint(free) else keys.difference(free)
 
@@ -538,9 +546,9 @@ def free_parts(
 ) -> FreeParts:
     """Return a predicate for which ``parts``, pairs of a container's id and a key, are free.
 
-    All parts of a container are free if one of its keys in ``parts`` is None, or if ``is_whole(container)``
-    is True. ``container_of(item)`` returns the container that an item represents in calls of the predicate,
-    such as the ``__dict__`` of an object.
+    All parts of a container are free if one of its keys in ``parts`` is ``ALL_PARTS``, or if
+    ``is_whole(container)`` is True. ``container_of(item)`` returns the container that an item represents in
+    calls of the predicate, such as the ``__dict__`` of an object.
     """
     keys: dict[int, set[Any]] = {}
     for container, key in parts:

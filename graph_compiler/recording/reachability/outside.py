@@ -17,7 +17,7 @@ from ...errors import TracingError
 from ...trees import containers
 from ..code.names import globals_read, names_read
 from ..environment_guards import EnvironmentGuard, dict_of_class, same_guard, same_items
-from .containers import NO_FREE_PARTS, FreeParts, answers_of, registered_with
+from .containers import ALL_PARTS, NO_FREE_PARTS, FreeParts, answers_of, registered_with
 from .libraries import library_guards
 from .references import STOOD_IN, cell_is_filled, names_in, names_of_builtins
 from .walk import MOST_ITEMS, Reached
@@ -422,7 +422,7 @@ def _of_class(reach: Reached, cls: type, watched: set[int]) -> list[str]:
 def _containers(reach: Reached, free: FreeParts, known_as: dict[int, str]) -> Iterator[EnvironmentGuard]:
     for items in reach.containers:
         # Tuples and frozensets cannot change.
-        if isinstance(items, (tuple, frozenset)) or free(items, None):
+        if isinstance(items, (tuple, frozenset)) or free(items, ALL_PARTS):
             continue
         which = known_as.get(id(items)) or _described(items)
         what = f"an item of {which}"
