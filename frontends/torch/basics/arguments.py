@@ -63,6 +63,34 @@ def _first_names(function: Any, given: frozenset[str]) -> tuple[str, ...]:
     return (*_OPERAND, *names) if {"input", "self"} & set(names) else names
 
 
+# Functions with deprecated overloads: the number of operands, and the names of numbers that were positional.
+_DEPRECATED: dict[str, tuple[int, tuple[str, ...]]] = {
+    **dict.fromkeys(("add", "sub"), (2, ("alpha",))),
+    **dict.fromkeys(("addcmul", "addcdiv"), (3, ("value",))),
+    **dict.fromkeys(("addmm", "addmv", "addr", "addbmm", "baddbmm"), (3, ("beta", "alpha"))),
+}
+
+
+def without_deprecated_order(
+    key: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return the arguments of a call with the positional factors of a deprecated overload as keywords.
+
+    ``key`` is the row key of the function.
+
+    >>> x = torch.ones(2)
+    >>> args, kwargs = without_deprecated_order("add", (x, 2, x), {})
+    >>> len(args), kwargs
+    (2, {'alpha': 2})
+    """
+    count, names = _DEPRECATED.get(key.rpartition(".")[2].removesuffix("_"), (len(args), ()))
+    if len(args) <= count:
+        return args, kwargs
+    operands = tuple(item for item in args if isinstance(item, torch.Tensor))
+    factors = [item for item in args if not isinstance(item, torch.Tensor)]
+    return (operands, {**kwargs, **dict(zip(names, factors))}) if len(operands) == count else (args, kwargs)
+
+
 def without_defaults(
     name: str, inputs: tuple[Any, ...], params: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:

@@ -27,7 +27,7 @@ from ...common.read_numbers import DTYPES, Reading
 from .. import numbers
 from ..basics import tensors as kinds
 from ..basics import tensors as reads
-from ..basics.arguments import as_recorded, opens, operand_first
+from ..basics.arguments import as_recorded, opens, operand_first, without_deprecated_order
 from ..basics.names import is_in_place, name_by_module, name_of, row_key, versions_before
 from ..basics.refusals import InitialSettings, check_classes
 from ..basics.tensors import PLAIN, TENSORS, hints, spec_of, version
@@ -271,6 +271,8 @@ class Capture(TorchFunctionMode):
             return self.kernelwise_sizes.run(function, args, kwargs)
         # Answers, checks of writes and sizes read the operand at position 0.
         args, kwargs = operand_first(function, args, kwargs)
+        if len(args) > 2:
+            args, kwargs = without_deprecated_order(key, args, kwargs)
         answer = ANSWERS.get(key)
         if answer is not None:
             return answer(self, function, args, kwargs)

@@ -140,7 +140,9 @@ def _scaled(name: str) -> Callable[..., Any]:
 _ONE: dict[str, Callable[..., Any]] = {
     "norm": lambda tensor, ord=2, dtype=None: torch.linalg.vector_norm(tensor, ord, dtype=dtype),
     "copy_": lambda tensor, src, non_blocking=False: tensor.copy_(src, non_blocking),
+    "maximum": lambda tensor, other: tensor.clamp(min=other),
     "maximum_": lambda tensor, other: tensor.clamp_(min=other),
+    "minimum": lambda tensor, other: tensor.clamp(max=other),
     "minimum_": lambda tensor, other: tensor.clamp_(max=other),
     **{name: _scaled(name) for name in ("addcmul", "addcmul_", "addcdiv", "addcdiv_")},
 }

@@ -173,3 +173,59 @@ def test_operands_given_by_keyword(function: Any, to: str) -> None:
     x = torch.arange(1.0, 7.0).reshape(1, 6)
     found = graph(x if to == "torch" else x.numpy())
     assert all(torch.equal(torch.as_tensor(one), other) for one, other in zip(found, function(x)))
+
+
+DEPRECATED: dict[str, Any] = {
+    "add": lambda x: torch.add(x, 2, x * 3),
+    "add_": lambda x: (x * 1).add_(-0.5, x),
+    "sub": lambda x: x.sub(2, x + 1),
+    "addcmul": lambda x: torch.addcmul(x, 0.5, x, x + 1),
+    "addcdiv_": lambda x: (x * 1).addcdiv_(-0.1, x, x + 1),
+    "addmm with one factor": lambda x: torch.addmm(2, x, x, x + 1),
+    "addmm": lambda x: torch.addmm(2, x, 3, x, x + 1),
+    "addmm_": lambda x: (x * 1).addmm_(2, 3, x, x + 1),
+}
+
+
+@pytest.mark.filterwarnings("ignore:This overload")
+@pytest.mark.parametrize("to", ["torch", "numpy", "jax"])
+@pytest.mark.parametrize("name", DEPRECATED)
+def test_factors_in_deprecated_order(name: str, to: str) -> None:
+    pytest.importorskip(to)
+    function, x = DEPRECATED[name], torch.arange(9.0).reshape(3, 3) + 1
+    found = graph_compiler.compile(function, args=(x,), to=to)(x if to == "torch" else x.numpy())
+    np.testing.assert_allclose(np.asarray(found), function(x).numpy(), rtol=1e-6)
+
+
+@pytest.mark.parametrize("to", ["torch", "numpy", "jax"])
+@pytest.mark.parametrize("name", ["_foreach_maximum", "_foreach_minimum"])
+def test_extremes_of_lists_and_a_number(name: str, to: str) -> None:
+    pytest.importorskip(to)
+    x = torch.tensor([1.0, 2.0, 3.0])
+
+    def function(x: Any) -> Any:
+        return getattr(torch, name)([x, -x], 1.5)
+
+    found = graph_compiler.compile(function, args=(x,), to=to)(x if to == "torch" else x.numpy())
+    for one, other in zip(found, function(x), strict=True):
+        np.testing.assert_array_equal(np.asarray(one), other.numpy())
+
+
+@pytest.mark.parametrize("to", ["torch", "numpy", "jax"])
+@pytest.mark.parametrize(
+    "write",
+    [lambda t: t[:1].fill_(7), lambda t: t.detach().add_(1), lambda t: t.view(1, 2)[0, :1].mul_(3)],
+    ids=["row", "detached", "view of a view"],
+)
+def test_sizes_in_a_tensor_that_a_view_writes_to(write: Any, to: str) -> None:
+    pytest.importorskip(to)
+
+    def function(x: Any) -> Any:
+        sizes = torch.tensor([x.shape[0], 2])
+        write(sizes)
+        return x * sizes[0].item()
+
+    graph = graph_compiler.compile(function, args=(torch.ones(3),), to=to)
+    for x in (torch.ones(3), torch.ones(4)):
+        found = graph(x if to == "torch" else x.numpy())
+        np.testing.assert_array_equal(np.asarray(found), function(x).numpy())
