@@ -267,7 +267,8 @@ LINE = re.compile(r"[^\"\\\x00-\x1f\x7f\u0085\u2028\u2029]*")
 NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 # Dtypes of random keys name their generator: ``key<fry>``.
 DTYPE = re.compile(r"[A-Za-z_]\w*(<\w+>)?", re.ASCII)
-KEY = re.compile(r"[\w.\-/ :]+", re.ASCII)
+# Names of weights and functions may have letters of any alphabet.
+KEY = re.compile(r"[\w.\-/ :]+")
 _MOST = 1 << 48
 # Limits of one size, because files are not trusted.
 _MOST_TERMS, _MOST_FACTORS = 1000, 64

@@ -460,7 +460,7 @@ class Parallel:
         return f"<{self.__name__} over {self.axis_name!r}>"
 
     @public
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         arrays: Arrays = []
         prepared = self._prepared
         # A call like the last one runs the last program without being flattened again.

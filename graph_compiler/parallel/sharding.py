@@ -189,7 +189,7 @@ class Sharded:
         return f"<{self.graph!r} over {', '.join(f'{size} {name}' for name, size in self._sizes.items())}>"
 
     @public
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         return self.functional(self.parameters, *args, **kwargs)
 
     @public

@@ -77,6 +77,7 @@ class Graph(RecordingMethods, DisplayMethods):
         # The reasons of the latest refused calls, and the latest failed ways to record that belong to no
         # variant.
         self._refused, self._gave_up = deque[str](maxlen=16), deque[AbandonedWay](maxlen=16)
+        self._written_for = {}
         # Held by the thread that records and runs for the first time. Calls that fit a variant do not need
         # it.
         self._lock = threading.RLock()
@@ -178,7 +179,7 @@ class Graph(RecordingMethods, DisplayMethods):
         check_options({"runs": runs, "rtol": rtol, "atol": atol, "seed": seed})
         require_weights(self._variants)
         with self._locked():
-            return verify_graph(self, runs, Tolerance(rtol, atol), seed, args, kwargs)
+            return verify_graph(self, int(runs), Tolerance(rtol, atol), int(seed), args, kwargs)
 
     @public
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -66,7 +66,7 @@ class UnifiedGraph:
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         return self.graph_of(*args, **kwargs)(*args, **kwargs)
 
-    def graph_of(self, *args: Any, **kwargs: Any) -> Graph:
+    def graph_of(self, /, *args: Any, **kwargs: Any) -> Graph:
         """Return the graph that a call with these arguments runs, creating it if necessary.
 
         This is the graph of the framework of the arrays, or of the source framework if there are none.

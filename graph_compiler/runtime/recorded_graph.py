@@ -35,6 +35,8 @@ class RecordedGraph:
     # variant.
     _refused: deque[str]
     _gave_up: deque[AbandonedWay]
+    # Graphs for other frameworks, in which recorded functions call this one.
+    _written_for: dict[str, RecordedGraph]
     _on_miss: str
     # Static arguments of a ``StaticGraph``.
     _statics: StaticArguments | None = None

@@ -35,6 +35,7 @@ from .functions import (
     resolve_function,
     target_of,
 )
+from .jitting import Jitted
 from .transformed import DerivativeOptions, Transformed
 
 Chosen = tuple[Sequence[int], Sequence[str]]
@@ -78,8 +79,6 @@ def arrange(items: Sequence[Any], argnums: Any, argnames: Any) -> Any:
 class StrongZeroFunction(FunctionWrapper):
     """Wrapper of a function whose derivatives use strong zeros: zero times infinity or NaN is zero.
 
-    A function that ``jit`` returned is resolved as it is, without strong zeros.
-
     chosen: positions and names of the differentiated arguments; None for all.
     """
 
@@ -94,6 +93,9 @@ class StrongZeroFunction(FunctionWrapper):
             return Transformed(
                 StrongZeroFunction(inner.function, None), inner.rule, inner.words, inner.inner
             ).resolve(args, kwargs)
+        if isinstance(inner, Jitted):
+            graph, args, kwargs = inner.resolve_call(args, kwargs)
+            return self._resolve_graph(strong_zero_graph(graph), args, kwargs)
         if isinstance(inner, FunctionWrapper):
             return inner.resolve(args, kwargs)
         graph = graph_of(inner)
@@ -175,13 +177,17 @@ def _stored_arrays(graph: IRGraph) -> tuple[str, ...]:
 
 
 # Weak keys, so that the table keeps no graph alive.
-_graphs: WeakKeyDictionary[Graph, Graph] = WeakKeyDictionary()
+_graphs: WeakKeyDictionary[Graph, tuple[int, Graph]] = WeakKeyDictionary()
 
 
 def strong_zero_graph(graph: Graph) -> Graph:
-    if graph not in _graphs:
-        _graphs[graph] = graph.with_passes(strong_zero)
-    return _graphs[graph]
+    count = len(graph.variants)
+    before, made = _graphs.get(graph, (-1, graph))
+    # Variants that were recorded since get strong zeros, too.
+    if before != count:
+        made = graph.with_passes(strong_zero)
+        _graphs[graph] = count, made
+    return made
 
 
 def with_strong_zero(function: Any, strong_zero: bool, chosen: Chosen | None = None) -> Any:
@@ -213,8 +219,7 @@ def grad(
             pair of both results.
         has_aux: ``function`` returns ``(value, aux)``, and ``(gradient, aux)`` is returned.
         strong_zero: Zero times anything is zero in the derivative: a branch not taken adds nothing even if
-            its slope is infinite or NaN. The function is recorded for it. It has no effect on a function that
-            :func:`jit` returned.
+            its slope is infinite or NaN. The function is recorded for it.
 
     Raises:
         InvalidOption: ``argnums`` is not an int or a tuple, list or range of ints; ``argnames`` has an item

@@ -69,7 +69,7 @@ class Function:
     number: Callable[[Any], Any] = lambda item: item
     prepare: Callable[[tuple[Any, ...], dict[str, Any]], None] = lambda args, kwargs: None
 
-    def run(self, *args: Any, **kwargs: Any) -> Any:
+    def run(self, /, *args: Any, **kwargs: Any) -> Any:
         """Return ``call(*args, **kwargs)``. Meanwhile :func:`is_inside` returns True."""
         before = _inside.set(True)
         try:
@@ -93,7 +93,7 @@ class BoundRule:
     rule: Rule
     inner: Function
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         return self.rule(self.inner, args, kwargs)
 
 

@@ -38,16 +38,17 @@ class Jitted(FunctionWrapper):
         self._static, self._graphs = static, dict[str, Graph]()
 
     @public
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        graph, args, kwargs = self._resolve_call(args, kwargs)
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        graph, args, kwargs = self.resolve_call(args, kwargs)
         return graph(*args, **kwargs)
 
     def resolve(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
-        return resolve_function(*self._resolve_call(args, kwargs))
+        return resolve_function(*self.resolve_call(args, kwargs))
 
-    def _resolve_call(
+    def resolve_call(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[Graph, tuple[Any, ...], dict[str, Any]]:
+        """Return the graph for the framework of the arguments, and the arguments on ``device``."""
         framework = framework_for(self.function, args, kwargs)
         derivatives = backend_of(framework).derivatives()
         if derivatives is None:

@@ -41,7 +41,7 @@ class DerivativeVerification:
     dtype: name of the dtype that determines the default tolerance.
     error: largest difference between the derivative along a random direction and the central differences
         along it. Each result's difference is divided by the largest absolute value of the two, or by 0.001 if
-        that is larger. Differences of NaN do not count.
+        that is larger. NaN beside a number differs by infinity.
     """
 
     dtype: str
@@ -214,9 +214,10 @@ def _require_agreement(
     wanted = rtol if rtol is not None else float(np.finfo(dtype).eps) ** 0.5 * 50
     worst = 0.0
     for one, other in zip(found, expected, strict=True):
+        both = np.stack(np.broadcast_arrays(one, other))
         # Derivatives near zero are compared absolutely.
-        size = max(1e-3, float(np.abs(other).max(initial=0)), float(np.abs(one).max(initial=0)))
-        worst = max(worst, float(np.abs(np.asarray(one) - other).max(initial=0)) / size)
+        size = max(1e-3, float(np.abs(both[np.isfinite(both)]).max(initial=0)))
+        worst = max(worst, float(_distances(*both).max(initial=0)) / size)
     if not worst <= wanted:
         raise VerificationFailed(
             f"{transformed.__name__} differs from central differences by {worst:.2g} of the larger (allowed: "
@@ -224,6 +225,13 @@ def _require_agreement(
             "derivative; verify at other arguments"
         )
     return DerivativeVerification(str(dtype), worst)
+
+
+def _distances(one: Any, other: Any) -> Any:
+    """Return the absolute differences: 0 for two NaNs, infinity for NaN beside a number."""
+    is_same = (one == other) | np.isnan(one) & np.isnan(other)
+    with np.errstate(invalid="ignore"):
+        return np.where(is_same, 0.0, np.nan_to_num(np.abs(one - other), nan=np.inf, posinf=np.inf))
 
 
 class Transformed(FunctionWrapper):
@@ -260,7 +268,7 @@ class Transformed(FunctionWrapper):
         self.__doc__ = getattr(function, "__doc__", None)
 
     @public
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         found = resolve_function(self.function, *self.inner(*args, **kwargs))
         return found.convert_result(self.rule(found, args, kwargs))
 
@@ -272,7 +280,7 @@ class Transformed(FunctionWrapper):
         return f"<{self.__name__}>"
 
     @public
-    def verify(self, *args: Any, rtol: float | None = None, seed: int = 0, **kwargs: Any) -> Any:
+    def verify(self, /, *args: Any, rtol: float | None = None, seed: int = 0, **kwargs: Any) -> Any:
         """Compare a derivative with central differences in a random direction.
 
         Works for ``grad``, ``value_and_grad``, ``jacrev``, ``jacfwd`` and ``hessian``, in float64 if the

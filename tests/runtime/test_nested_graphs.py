@@ -231,6 +231,18 @@ def test_elements_that_decide_between_variants_decide_in_the_caller() -> None:
     assert len(graph.variants) == 1
 
 
+def test_a_copy_with_passes_is_written_anew() -> None:
+    def without_products(graph: Any) -> Any:
+        return graph.derive(outputs=[graph.inputs[0]]), True
+
+    inner = graph_compiler.transpile(lambda x: x * 5, source="torch", to="torch", args=(torch.ones(2),))
+    found = []
+    for called in (inner, inner.with_passes(without_products)):
+        graph = graph_compiler.compile(lambda x, called=called: called(x), source="jax", args=(jnp.ones(2),))
+        found.append(graph(jnp.ones(2)).tolist())
+    assert found == [[5, 5], [1, 1]]
+
+
 def test_a_graph_that_may_not_record_again_is_called_as_it_is() -> None:
     inner = graph_compiler.transpile(
         torch.nn.functional.relu, to="jax", args=(torch.tensor(X),), on_miss="error"

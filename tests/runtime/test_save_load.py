@@ -238,6 +238,21 @@ def test_names_that_python_reads_as_others(name: str, tmp_path: Path) -> None:
     assert graph_compiler.load(saved(graph, tmp_path / "graph.zip"))(torch.ones(3)).tolist() == [2, 2, 2]
 
 
+class Accented(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.länge = torch.nn.Parameter(torch.ones(2) * 3)
+
+    def forward(self, x: Any, größe: int = 1) -> Any:  # noqa: PLC2401
+        return x * self.länge * größe
+
+
+def test_names_with_letters_beyond_ascii(tmp_path: Path) -> None:
+    graph = graph_compiler.compile(Accented(), args=(torch.ones(2),), kwargs={"größe": 2})
+    again = graph_compiler.load(saved(graph, tmp_path / "graph.zip"))
+    assert again(torch.ones(2), größe=2).tolist() == [6, 6] and list(again.parameters) == ["länge"]
+
+
 def test_a_call_that_fits_nothing(tmp_path: Path) -> None:
     again = graph_compiler.load(
         saved(graph_compiler.compile(Small().eval(), args=(torch.ones(2, 4),)), tmp_path / "graph.zip")

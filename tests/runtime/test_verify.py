@@ -129,6 +129,11 @@ def test_numbers_of_numpy_are_made_up_as_such(number: Any) -> None:
     assert graph.verify().sizes == (3,)
 
 
+def test_a_seed_of_numpy() -> None:
+    graph = graph_compiler.transpile(lambda x: x * 2, source="torch", args=(torch.ones(2),))
+    assert graph.verify(seed=np.int64(3)).runs == graph.verify(seed=3).runs
+
+
 def test_sizes_that_may_change_are_changed() -> None:
     graph = graph_compiler.transpile(lambda x, y: x @ y, args=(torch.randn(2, 3), torch.randn(3, 4)))
     assert graph.verify().sizes == (2, 3, 4)

@@ -152,3 +152,12 @@ def test_source_of_what_is_transformed(transformed: Any) -> None:
     transformed(torch.ones(2, 2))
     name, _, source = transformed.source.partition("\n")
     assert name == f"# {transformed.__name__}" and "sin(" in source
+
+
+def test_an_argument_named_self() -> None:
+    def function(self: Any) -> Any:
+        return (self**2).sum()
+
+    assert float(graph_compiler.jit(function)(self=jnp.ones(2))) == 2
+    slope = graph_compiler.transforms.grad(function, argnames="self")
+    assert slope(self=jnp.ones(2)).tolist() == [2, 2]

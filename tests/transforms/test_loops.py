@@ -189,6 +189,16 @@ ERRORS: dict[str, tuple[Callable[[], Any], type[GraphCompilerError], str]] = {
         InvalidOption,
         "length= is -1",
     ),
+    "a length of NumPy below 0": (
+        lambda: transforms.scan(lambda c, row: (c, c), torch.ones(1), length=np.int64(-1)),
+        InvalidOption,
+        "length= is np.int64",
+    ),
+    "a text": (
+        lambda: transforms.scan(lambda c, row: (c, c), torch.ones(1), length="3"),
+        InvalidOption,
+        "length= is '3'",
+    ),
     "half a length": (
         lambda: transforms.scan(lambda c, row: (c, c), torch.ones(1), length=2.5),
         InvalidOption,

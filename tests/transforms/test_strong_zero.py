@@ -269,3 +269,20 @@ def test_a_function_that_is_bound_to_a_graph(twice: Any, to: str, strong: bool) 
     bound = types.MethodType(twice, graph)
     found = transforms.grad(bound, strong_zero=strong)(torch.tensor([1.0, 2.0, 3.0]))
     np.testing.assert_allclose(np.asarray(found), [6, 24, 54])
+
+
+@pytest.mark.parametrize("array", [torch.tensor, jnp.array, tf.constant], ids=["torch", "jax", "tensorflow"])
+def test_a_function_that_jit_returned(array: Any) -> None:
+    library = {torch.tensor: torch, tf.constant: tf}.get(array, jnp)
+    function = graph_compiler.jit(lambda x: library.where(x > 0.0, library.sqrt(x), 0.0 * x))
+    slope = transforms.grad(function, strong_zero=True)
+    assert [float(slope(array(number))) for number in (0.0, 4.0)] == [0.0, 0.25]
+
+
+def test_a_variant_that_is_recorded_later() -> None:
+    graph = graph_compiler.compile(lambda x: torch.where(x > 0, x.sqrt(), 0.0).sum(), args=(torch.ones(2),))
+    slope = transforms.grad(graph, strong_zero=True)
+    assert slope(torch.zeros(2)).tolist() == [0, 0]
+    graph(torch.ones(2, 2))
+    slope = transforms.grad(graph.functional, argnums=1, strong_zero=True)
+    assert slope({}, torch.zeros(2, 2)).tolist() == [[0, 0], [0, 0]]

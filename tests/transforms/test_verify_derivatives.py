@@ -97,3 +97,13 @@ def test_what_is_no_derivative() -> None:
     with pytest.raises(NotCompilable, match=r"vmap\(sin\) is no derivative"):
         transforms.vmap(torch.sin).verify(torch.ones(2))
     assert isinstance(transforms.grad(np.sum).verify(np.ones(3)).error, float)
+
+
+@pytest.mark.parametrize("to", ["torch", "jax"])
+def test_a_derivative_that_is_nan_is_found(to: str) -> None:
+    x = torch.zeros(3)
+    graph = graph_compiler.transpile(
+        lambda x: torch.where(x > 0, x.sqrt(), 0.0).sum(), source="torch", to=to, args=(x,)
+    )
+    with pytest.raises(VerificationFailed, match="differs from central differences by inf"):
+        transforms.grad(graph).verify(x)

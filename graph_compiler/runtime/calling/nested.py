@@ -91,7 +91,7 @@ def _graph_for(
         return graph
     if not graph.variants:
         _add_variant(graph, args, kwargs)
-    known: dict[str, RecordedGraph] = graph.__dict__.setdefault("_written_for", {})
+    known = graph._written_for
     made = known.get(framework)
     # Variants that were recorded since are written for the framework, too.
     if made is None or len(made.variants) < len(graph.variants):

@@ -15,7 +15,7 @@ from ...errors import InvalidFile
 from ...ir import verify
 from ...ir.graph import Graph as IRGraph
 from ...ir.graph import GraphState
-from ...ir.json import LINE, NAME, Decoder, KnownClasses, matching
+from ...ir.json import LINE, Decoder, KnownClasses, matching
 from ...ir.node import Value, every, values_in
 from ...ops.control import has_regions
 from ...ops.dtypes import ITEMSIZE, KEYS, NARROWED
@@ -167,7 +167,7 @@ def binding_from_json(data: Any) -> ArgumentBinding | None:
     parameters = tuple(_from_json(entry) for entry in data["parameters"])
     # The constructor raises if the order of parameters is invalid or a name occurs twice.
     inspect.Signature(parameters)
-    return ArgumentBinding(parameters, frozenset(matching(NAME, name) for name in data["seen"]))
+    return ArgumentBinding(parameters, frozenset(map(_identifier, data["seen"])))
 
 
 def _to_json(parameter: inspect.Parameter) -> list[Any]:
@@ -184,7 +184,13 @@ def _from_json(entry: Any) -> inspect.Parameter:
     default = inspect.Parameter.empty if not defaults else next(iter(defaults[0]), UNKNOWN)
     if default not in (inspect.Parameter.empty, UNKNOWN) and not _is_plain(default):
         raise InvalidFile(f"{default!r:.80} is no default of a parameter")
-    return inspect.Parameter(matching(NAME, name), _KINDS[kind], default=default)
+    return inspect.Parameter(_identifier(name), _KINDS[kind], default=default)
+
+
+def _identifier(name: Any) -> str:
+    if not isinstance(name, str) or not name.isidentifier():
+        raise InvalidFile(f"{name!r:.80} is no legal name here")
+    return name
 
 
 def _is_plain(item: Any) -> bool:
@@ -279,7 +285,7 @@ def statics_of(data: Any) -> StaticArguments | None:
     names, numbers = data["static"]
     if any(type(number) is not int for number in numbers):
         raise InvalidFile("the places of static arguments are no numbers")
-    return StaticArguments.told([matching(NAME, name) for name in names], numbers)
+    return StaticArguments.told(list(map(_identifier, names)), numbers)
 
 
 def dtypes_of(data: Any) -> dict[str, str]:
