@@ -94,8 +94,8 @@ class StrongZeroFunction(FunctionWrapper):
                 StrongZeroFunction(inner.function, None), inner.rule, inner.words, inner.inner
             ).resolve(args, kwargs)
         if isinstance(inner, Jitted):
-            graph, args, kwargs = inner.resolve_call(args, kwargs)
-            return self._resolve_graph(strong_zero_graph(graph), args, kwargs)
+            compiled, args, kwargs = inner.resolve_call(args, kwargs)
+            return self._resolve_graph(strong_zero_graph(compiled), args, kwargs)
         if isinstance(inner, FunctionWrapper):
             return inner.resolve(args, kwargs)
         graph = graph_of(inner)
