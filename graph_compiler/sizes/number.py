@@ -64,6 +64,9 @@ def _quotient(dividend: Scalar, divisor: Scalar, decide: Decide) -> Scalar:
 
 
 def _power(base: Scalar, exponent: Scalar, decide: Decide) -> Any:
+    # The exponent may be complex, for which `binary` has decided the base.
+    if not isinstance(base, Size) and not isinstance(exponent, Size):
+        return compute_guarded(operator.pow, (base, exponent), decide)
     # The type of the result depends on the signs of both numbers, so conditions on these are decided.
     if _whole(base) and _whole(exponent) and _holds(apply("ge", exponent, 0), decide):
         return compute_guarded(operator.pow, (base, exponent), decide)

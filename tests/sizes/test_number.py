@@ -44,3 +44,10 @@ def test_unary_functions(name: str, value: Any) -> None:
     found, expected = UNARY[name](number), UNARY[name](value)
     assert isinstance(found, Number)
     assert (found.kind(), found.number()) == (type(expected), expected)
+
+
+@pytest.mark.parametrize("name", ["add", "sub", "mul", "truediv", "pow"])
+def test_arithmetic_with_a_complex_number(name: str) -> None:
+    function = getattr(operator, name)
+    number = Number(Size.of(Symbol("x", 0, hint=3)))
+    assert function(number, 2j) == function(3, 2j) and function(2j, number) == function(2j, 3)
