@@ -183,7 +183,7 @@ def verify(graph: Graph) -> Graph:
     """Return ``graph`` if it is valid; otherwise raise ``InvalidGraph`` or another error.
 
     Each value must be produced once, before it is used, and all roots must exist. Operations of a canonical
-    graph, and in any graph those in ``RUN_BLOCKS``, must fit their declarations.
+    graph, and in any graph those that run blocks, must fit their declarations.
     """
     made: set[Value] = set(graph.sources())
     _verify_nodes(graph, graph.nodes, made, 1)

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from ..errors import InvalidGraph
 from .dtypes import is_inexact
-from .registry import ArraySpec, Dim, declare, decomposition
+from .registry import ArraySpec, Dim, declare, decomposition, find
 
 _CONTROL = "control flow"
 _Specs = tuple[ArraySpec, ...]
@@ -209,16 +209,13 @@ def _same(what: str, given: Sequence[ArraySpec], wanted: Sequence[ArraySpec]) ->
 
 
 def has_regions(op: str) -> bool:
-    """Return True for the operations in ``RUN_BLOCKS``, such as loops and branches.
+    """Return True for operations that run blocks, such as loops and branches.
 
     >>> has_regions("scan"), has_regions("add")
     (True, False)
     """
-    return op in RUN_BLOCKS
-
-
-RUN_BLOCKS = frozenset({"associative_scan", "branch", "call", "custom_derivative", "scan", "while_loop"})
-"""Names of the operations of this section."""
+    # Operations of recorded calls are not declared, and the user may declare further ones.
+    return bool((declared := find(op)) and declared.regions)
 
 
 def own_operands(op: str, params: dict[str, Any]) -> int:

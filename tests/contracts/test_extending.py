@@ -13,7 +13,7 @@ from tests.repository.test_import import run_python
 
 # Runs each half of the block with the names that the file it belongs into has.
 PROGRAM = """
-import importlib
+import graph_compiler, importlib
 import numpy as np
 from graph_compiler.backends import numpy as backend
 from graph_compiler.codegen import load, write
@@ -31,6 +31,14 @@ program = write(verify(build.graph), backend.dialect, "f")
 lines = {written!r}
 print(all(line in program.source.splitlines() for line in lines))
 print(load(program)(np.arange(3, dtype="float32"), np.float32(0.5)))
+
+# The operation is also checked among recorded calls.
+build.graph.dialect = "torch"
+verify(build.graph).nodes[-1].params["steps"] = 5
+try:
+    verify(build.graph)
+except graph_compiler.errors.GraphCompilerError as problem:
+    print(problem)
 """
 
 
@@ -44,4 +52,5 @@ def test_the_block_of_the_page_makes_a_region_operation(checkout: Path) -> None:
     said = run_python(
         PROGRAM.format(blocks=blocks, written=[f"    {line}" for line in written.splitlines()])
     ).splitlines()
-    assert said == ["True", "[0.      1.96875 3.9375 ]"]
+    assert said[:2] == ["True", "[0.      1.96875 3.9375 ]"]
+    assert "has no parameter 'steps'" in said[2]

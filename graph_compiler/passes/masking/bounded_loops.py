@@ -15,7 +15,7 @@ from ...ir.builder import Body, Builder, close
 from ...ir.graph import Graph, Guard
 from ...ir.node import Block, Node, Region, Value, every
 from ...ir.rewrite import Rewriter, inline
-from ...ops.control import RUN_BLOCKS, own_operands
+from ...ops.control import own_operands
 from ...ops.registry import ArraySpec
 from ...sizes import Apply, Size, Symbol, apply, hint_of, substitute
 from ...sizes.bounds import upper_bound
@@ -420,7 +420,6 @@ def ends_of(counter: Node) -> tuple[Any, Any]:
     return (start, stop - 1) if step > 0 else (stop + 1, start)
 
 
-@only_with(*RUN_BLOCKS)
 def pad_ragged_arrays(graph: Graph) -> tuple[Graph, bool]:
     """Return ``(graph, changed)``, with padded arrays instead of arrays whose size depends on a loop index.
 
