@@ -115,10 +115,7 @@ def any_(x: ArraySpec, /, *, axis: Axis = None, keepdims: bool = False) -> Array
 @declare(_UTILITY)
 def diff(x: ArraySpec, /, *, axis: int = -1, n: int = 1) -> ArraySpec:
     """Compute the ``n``-th difference of neighbours along ``axis``; of bools, their exclusive or."""
-    size = x.shape[axis]
-    # The result of too few elements is empty, not of negative size.
-    left = size - n if hint_of(size) >= n else 0 if isinstance(size, int) else Unknown(0)
-    return ArraySpec((*x.shape[:axis], left, *x.shape[axis:][1:]), x.dtype)
+    return ArraySpec((*x.shape[:axis], _shortened(x.shape[axis], n), *x.shape[axis:][1:]), x.dtype)
 
 
 # ------------------------------------------------------------------------------ beyond the array API standard
@@ -240,10 +237,15 @@ def cumulative_trapezoid(
     """
     shape = _sample_shape(y, x)
     place = normalise_axis(axis, len(shape))
-    size = shape[place]
+    return ArraySpec((*shape[:place], _shortened(shape[place], 1), *shape[place + 1 :]), y.dtype)
+
+
+def _shortened(size: Any, by: int) -> Any:
+    """Return ``size - by``, or 0 if that would be negative."""
     # An unknown size has no expression, so only its hint can be decreased.
-    left = Unknown(size.hint - 1) if isinstance(size, Unknown) else size - 1
-    return ArraySpec((*shape[:place], left, *shape[place + 1 :]), y.dtype)
+    if isinstance(size, Unknown):
+        return Unknown(max(size.hint - by, 0))
+    return size - by if hint_of(size) >= by else 0 if isinstance(size, int) else Unknown(0)
 
 
 def _sample_shape(y: ArraySpec, x: ArraySpec | None) -> tuple[Any, ...]:

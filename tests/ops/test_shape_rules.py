@@ -41,6 +41,12 @@ def test_points_of_an_integral_broadcast_from_the_last_axis() -> None:
     assert get("cumulative_trapezoid").infer(X, points).shape == (2, 4, 5, 2)
 
 
+def test_an_integral_of_no_element_is_empty() -> None:
+    infer = get("cumulative_trapezoid").infer
+    assert infer(ArraySpec((2, 0), "float32")).shape == (2, 0)
+    assert infer(ArraySpec((2, 1), "float32")).shape == (2, 0)
+
+
 CHANNELS, BYTES = ArraySpec((5,), "float32"), ArraySpec(X.shape, "uint8")
 INDICES, MASK = ArraySpec((2,), "int64"), ArraySpec((5,), "bool")
 # Operations with operands and parameters that fit axis 1 of X.
