@@ -710,10 +710,13 @@ class Aliases:
 def call_signature(graph: Graph) -> inspect.Signature:
     """Return a signature with the names of the recorded arguments, for a function without a signature.
 
-    A positional argument that is not one input of the graph, such as a container or a static number, is named
-    ``argument_<position>``.
+    A positional argument that is not one input of the graph, such as a container or a static number, or whose
+    name another argument has, is named ``argument_<position>``.
     """
     args, kwargs = unflatten(graph.input_tree, graph.inputs)
-    names = [item.name if isinstance(item, Value) else f"argument_{place}" for place, item in enumerate(args)]
+    names: list[str] = []
+    for place, item in enumerate(args):
+        is_named = isinstance(item, Value) and item.name not in (*names, *kwargs)
+        names.append(item.name if is_named else f"argument_{place}")
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     return inspect.Signature([inspect.Parameter(name, kind) for name in dict.fromkeys((*names, *kwargs))])

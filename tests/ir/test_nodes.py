@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from graph_compiler.ir import Block, Builder, CallRecord, Graph, Node, Origin, Value
+from graph_compiler.ir.graph import call_signature
 from graph_compiler.ops import ArraySpec
 from graph_compiler.sizes import Size, Symbol
+from graph_compiler.trees import Branch, Leaf
 
 SPEC = ArraySpec((2, 3), "float32")
 
@@ -109,3 +111,11 @@ class TestMakers:
         z = other.sin(y)
         assert other.maker(y) is graph.nodes[0] and other.maker(z) is other.graph.nodes[0]
         assert Builder(graph).maker(y) is graph.nodes[0]
+
+
+def test_arguments_of_one_name_stay_two() -> None:
+    graph = Graph("f", "canonical")
+    graph.inputs = [Value(name, SPEC) for name in ("x", "y", "y", "key")]
+    positional = Branch(tuple, (0, 1, 2), (Leaf(),) * 3)
+    graph.input_tree = Branch(tuple, (0, 1), (positional, Branch(dict, ("x",), (Leaf(),))))
+    assert list(call_signature(graph).parameters) == ["argument_0", "y", "argument_2", "x"]
