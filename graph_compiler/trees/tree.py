@@ -349,12 +349,13 @@ def entries_of(tree: Tree) -> dict[Any, Tree]:
 
 def containers(value: Any) -> Iterator[Any]:
     """Yield the containers among ``value`` and its items at any depth, each once."""
-    waiting, seen = [value], set[int]()
+    # The items are kept, because a container may make them anew, and an `id` that is free is used again.
+    waiting, seen = [value], dict[int, Any]()
     while waiting:
         item = waiting.pop()
         kind = kind_of(type(item))
         if kind is not None and id(item) not in seen:
-            seen.add(id(item))
+            seen[id(item)] = item
             yield item
             waiting += [child for _, child in kind[1](item)]
 

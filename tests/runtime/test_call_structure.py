@@ -19,6 +19,7 @@ torch = pytest.importorskip("torch")
 import numpy as np  # noqa: E402
 
 import graph_compiler  # noqa: E402
+from graph_compiler.trees.tree import containers  # noqa: E402
 
 X = torch.arange(6.0).reshape(2, 3)
 NOON = datetime(2026, 1, 1, 12, tzinfo=timezone.utc)
@@ -283,3 +284,23 @@ def test_the_order_of_keys_is_named() -> None:
         match=r"dict\(b, a\) and was recorded as dict\(a, b\), the keys in another order",
     ):
         graph({"b": X, "a": X})
+
+
+class Fresh(Mapping[int, Any]):
+    """A mapping that makes its items, mappings of the same class, at each access."""
+
+    def __init__(self, depth: int) -> None:
+        self.depth = depth
+
+    def __getitem__(self, key: int) -> Any:
+        return Fresh(self.depth - 1)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(len(self)))
+
+    def __len__(self) -> int:
+        return 3 if self.depth else 0
+
+
+def test_containers_that_are_made_at_each_access_are_all_found() -> None:
+    assert len([item.depth for item in containers(Fresh(3))]) == 40
