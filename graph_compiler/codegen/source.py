@@ -31,7 +31,7 @@ from .lines import break_line
 from .results import MAKERS, ResultText, result_text
 from .scope import BlockWriter, SharedState
 
-_STRING = re.compile(r'"""[\s\S]*?"""|"[^"\n]*"|\'[^\'\n]*\'')
+_STRING = re.compile(r'"""[\s\S]*?"""|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'')
 _IDENTIFIER = re.compile(r"(?<![\w.\"'])[A-Za-z_]\w*")
 # Classes of errors that generated source defines for itself. Where a graph runs it, they are those of
 # ``graph_compiler.errors``.

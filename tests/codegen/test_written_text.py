@@ -244,3 +244,9 @@ NAN, INF = float("nan"), float("inf")
 def test_results_may_hold_numbers_without_literals(static: Any) -> None:
     graph = graph_compiler.compile(lambda x: {"array": x + 1, "static": static}, args=(torch.ones(2),))
     assert repr(graph(torch.ones(2))["static"]) == repr(static)
+
+
+def test_sizes_after_a_key_with_both_quotes_are_read() -> None:
+    function = lambda x: {'it\'s "x"': x.shape[0], "b": x.shape[1]}  # noqa: E731
+    graph = graph_compiler.compile(function, source="torch", args=(torch.ones(2, 3),))
+    assert graph(torch.ones(4, 5)) == function(torch.ones(4, 5))
