@@ -12,7 +12,9 @@ LONGEST_INNER, LONGEST = 60, 96
 _STRING = re.compile(r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'')
 # Names of values, without attributes and keywords.
 _WORD = re.compile(r"(?<![\w.])\w+(?!\w)(?!\s*=(?!=))")
-_NEGATIVE = re.compile(r"(?<=[(,\[] )\((-[\w.]+)\)(?=[,)\]])|(?<=[(\[])\((-[\w.]+)\)(?=[,)\]])")
+_STRING_OR_NEGATIVE = re.compile(
+    rf"{_STRING.pattern}|(?<=[(,\[] )\((-[\w.]+)\)(?=[,)\]])|(?<=[(\[])\((-[\w.]+)\)(?=[,)\]])"
+)
 
 
 def inline_expression(expression: str, name: str, inner: str) -> str | None:
@@ -98,8 +100,13 @@ def remove_parentheses(expression: str) -> str:
 
     >>> remove_parentheses("jnp.where(mask, (-1e9), x)")
     'jnp.where(mask, -1e9, x)'
+    >>> remove_parentheses('parameters["[(-1)]"]')
+    'parameters["[(-1)]"]'
     """
-    return _NEGATIVE.sub(lambda match: match[1] or match[2], expression) if "(-" in expression else expression
+    if "(-" not in expression:
+        return expression
+    # Strings are matched as well, and kept, so that nothing inside of them is.
+    return _STRING_OR_NEGATIVE.sub(lambda match: match[1] or match[2] or match[0], expression)
 
 
 WIDTH = 120
