@@ -302,9 +302,9 @@ class Description:
         The nodes of an inlined call have the line of the call.
         """
         for node, (line, _) in zip(self.variant.graph.nodes, self.variant.program.origins):
-            # ``without_checks`` has inlined these calls, except for those with ``strong_zero``.
-            is_called = node.op == "call" and not node.params["checkpoint"]
-            count = sum(inner.op != GUARD for inner in node.regions[0].block.nodes) if is_called else 1
+            # ``without_checks`` has inlined these calls.
+            is_inlined = node.op == "call" and not (node.params["checkpoint"] or node.params["strong_zero"])
+            count = sum(inner.op != GUARD for inner in node.regions[0].block.nodes) if is_inlined else 1
             yield from itertools.repeat(line, count)
 
     # ------------------------------------------------------------------------------ items

@@ -15,6 +15,7 @@ import pytest
 
 import graph_compiler
 from graph_compiler.codegen import write
+from graph_compiler.ir.builder import Builder
 from graph_compiler.ir.graph import Graph as IRGraph
 from graph_compiler.ir.node import Node, Origin, Value
 from graph_compiler.ops.registry import ArraySpec
@@ -139,6 +140,20 @@ def test_a_loaded_graph_has_a_page(counter: Any, tmp_path: Path) -> None:
     assert [saved[part] for part in ("items", "ops", "specs", "files")] == [
         loaded[part] for part in ("items", "ops", "specs", "files")
     ]
+
+
+def test_a_page_of_a_function_with_a_derivative_of_strong_zeros() -> None:
+    def wrapped(graph: IRGraph) -> tuple[IRGraph, bool]:
+        scratch = IRGraph("scratch", "canonical")
+        build = Builder(scratch, graph.nodes[0].origin)
+        inner = Value("x", graph.inputs[0].spec)
+        body = build.body("twice", [inner], lambda x: (build.sin(build.sin(x)),))
+        outputs = build.run("call", graph.inputs, [body], strong_zero=True)
+        return graph.derive(nodes=scratch.nodes, outputs=list(outputs)), True
+
+    graph = graph_compiler.compile(torch.sin, args=(torch.ones(3),))
+    data = data_of(html(graph.with_passes(wrapped)))
+    assert data["variants"][0]["ops"].count("call") == 1
 
 
 def test_a_graph_that_was_not_called_has_no_page() -> None:
