@@ -252,7 +252,7 @@ def run(
     more, named = inputs.parse_inputs(given)
     args, kwargs = inputs.fit_to_graph(((*args, *more), {**kwargs, **named}), loaded.variants[0].graph)
     started = time.perf_counter()
-    leaves = dict(outputs.named_leaves(loaded(*args, **kwargs), loaded._pipeline.target.target))
+    leaves = outputs.by_name(outputs.named_leaves(loaded(*args, **kwargs), loaded._pipeline.target.target))
     seconds = time.perf_counter() - started
     if output is not None:
         outputs.write(leaves, output)

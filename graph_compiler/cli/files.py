@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import json
 import re
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,9 @@ from ..trees import Branch, paths
 from .exits import WrongInput
 
 _NAMED = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<value>.+)", re.DOTALL)
-_SPEC = re.compile(r"(?P<dtype>[A-Za-z]\w*)\[(?P<sizes>[\d\s,]*)\](?::(?P<below>\d+))?")
+_SPEC = re.compile(
+    r"(?P<dtype>[A-Za-z]\w*)\[(?P<sizes>(?:\s*\d+\s*(?:,\s*\d+\s*)*,?)?\s*)\](?::(?P<below>\d+))?"
+)
 _DTYPES = (
     "bool",
     "int8",
@@ -99,9 +102,9 @@ def _random_array(spec: re.Match[str], whole: str, generator: np.random.Generato
     # The generator makes no larger numbers than those of int64.
     most = 2 if dtype == "bool" else min(np.iinfo(dtype).max, np.iinfo("int64").max) + 1
     below = int(bound or min(_BELOW, most))
-    if below > most:
-        raise WrongInput(f"--input {whole}: the bound of {dtype} is at most {most}")
-    return generator.integers(0, max(1, below), shape).astype(dtype)
+    if not 1 <= below <= most:
+        raise WrongInput(f"--input {whole}: the bound of {dtype} is from 1 to {most}")
+    return generator.integers(0, below, shape).astype(dtype)
 
 
 # ------------------------------------------------------------------------------ files
@@ -211,7 +214,7 @@ def fit_to_graph(given: Given, graph: IRGraph) -> Given:
     named = {**dict(zip(by_name, args[places:])), **kwargs}
     more: list[Any] = []
     # After an argument that stays named, all others must do so, too.
-    while (name := by_place.get(places + len(more), "")) in named:
+    while (name := by_place.get(places + len(more))) is not None and name in named:
         more.append(named.pop(name))
     return (*args[:places], *more, *args[places + len(by_name) :]), named
 
@@ -247,6 +250,19 @@ def named_leaves(result: Any, target: Target | None = None, name: str = "") -> I
         yield name or "result", convert(result) if hasattr(result, "shape") else result
     for part, inner in parts or ():
         yield from named_leaves(inner, target, f"{name}.{part}" if name else str(part))
+
+
+def by_name(leaves: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """Return leaves by path. A path that occurs again, as for the keys 1 and "1", gets a number.
+
+    >>> by_name(named_leaves({1: "a", "1": "b"}))
+    {'1': 'a', '1_2': 'b'}
+    """
+    found: dict[str, Any] = {}
+    for path, leaf in leaves:
+        names = (f"{path}_{number}" for number in itertools.count(2))
+        found[path if path not in found else next(name for name in names if name not in found)] = leaf
+    return found
 
 
 def _parts(result: Any) -> list[tuple[Any, Any]] | None:

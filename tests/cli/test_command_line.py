@@ -298,8 +298,8 @@ WRONG = {
     "a class that needs arguments": (("inspect", "net.py:Needs", *X), 2, "is a class, and making an object of it without arguments fails"),
     "no inputs": (("inspect", "net.py:scores"), 2, "needs example inputs, --input x=float32[2,3]: its arguments are x, scale"),
     "no such type": (("inspect", "net.py:scores", "-i", "x=flot32[3]"), 2, "did you mean 'float32'"),
-    "a bound beyond the type": (("inspect", "net.py:scores", "-i", "x=int8[3]:129"), 2, "--input x=int8[3]:129: the bound of int8 is at most 128"),
-    "a bound of truth values": (("inspect", "net.py:scores", "-i", "x=bool[3]:5"), 2, "the bound of bool is at most 2"),
+    "a bound beyond the type": (("inspect", "net.py:scores", "-i", "x=int8[3]:129"), 2, "--input x=int8[3]:129: the bound of int8 is from 1 to 128"),
+    "a bound of truth values": (("inspect", "net.py:scores", "-i", "x=bool[3]:5"), 2, "the bound of bool is from 1 to 2"),
     "a bound of floats": (("inspect", "net.py:scores", "-i", "x=float32[3]:5"), 2, "only integers have a bound; leave out :5"),
     "no value": (("inspect", "net.py:scores", "-i", "x=three"), 2, "--input x=three is none"),
     "twice": (("inspect", "net.py:scores", *X, *X), 2, "--input x is given twice"),
@@ -329,6 +329,9 @@ WRONG = {
     "inputs of a saved graph": (("inspect", "scores.zip", *X), 2, "which is recorded already: --input is"),
     "the framework of a saved graph": (("show", "scores.zip", "--from", "torch"), 2, "recorded already: --from is"),
     "constants of a saved graph": (("convert", "scores.zip", "--freeze", "-o", "a.zip"), 2, "already: --freeze is"),
+    "sizes without commas": (("inspect", "net.py:scores", "-i", "x=float32[2 3]"), 2, "--input x=float32[2 3] is none: an array is written float32[2,3]"),
+    "a bound of zero": (("inspect", "net.py:scores", "-i", "x=int64[2]:0"), 2, "--input x=int64[2]:0: the bound of int64 is from 1 to"),
+    "an input without a name": (("run", "scores.zip", "unnamed.json"), 3, "the call has the keywords x, "),
 }  # fmt: skip
 
 
@@ -340,6 +343,7 @@ def test_wrong_input_is_one_line(folder: Path, name: str, monkeypatch: pytest.Mo
     (folder / "damaged.zip").write_bytes(b"PK nothing")
     (folder / "models").mkdir()
     (folder / "damaged.json").write_bytes(b"{")
+    (folder / "unnamed.json").write_text('{"x": [1.0, 2.0, 3.0], "": 1}')
     np.savez_compressed(folder / "damaged.npz", x=np.random.default_rng(0).random(999))
     with (folder / "damaged.npz").open("r+b") as file:
         file.seek(200)
