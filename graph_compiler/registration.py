@@ -168,7 +168,7 @@ class Registry(Generic[E]):
     own entries. Entries of other packages are entry points in a group of the same name. ``parameter`` is the
     option that errors name.
 
-    problems: an error for each name that another package failed to register.
+    problems: an error for each name, in lower case, that another package failed to register.
     """
 
     def __init__(self, kind: type[E], group: str, parameter: str) -> None:
@@ -206,10 +206,10 @@ class Registry(Generic[E]):
         try:
             self._add(point.load(), where, point.name)
         except InvalidRegistration as problem:
-            self.problems[point.name] = problem
+            self.problems[point.name.lower()] = problem
         # Code of another package is imported, and may raise anything.
         except Exception as problem:
-            self.problems[point.name] = InvalidRegistration(
+            self.problems[point.name.lower()] = InvalidRegistration(
                 f"{where} cannot be loaded: {type(problem).__name__}: {problem}"
             )
 

@@ -114,6 +114,13 @@ def test_a_wrong_entry_point_says_what_is_wrong(points: list[Point], message: st
         found.get("mine")
 
 
+def test_the_error_of_an_entry_point_is_found_by_its_name_in_any_case(registry: Any) -> None:
+    found = registry(Point("Mine", ImportError("no module named here")))
+    for name in ("Mine", "mine"):
+        with pytest.raises(InvalidRegistration, match=r"the entry point Mine = .* cannot be loaded"):
+            found.get(name)
+
+
 def test_two_packages_cannot_have_one_name(registry: Any) -> None:
     found = registry(Point("mine", _backend("mine", "a")), Point("mine", _backend("mine", "b")))
     found.all()
