@@ -8,6 +8,7 @@ from __future__ import annotations
 import cmath
 import dataclasses
 import enum
+import pickle
 import sys
 from collections.abc import Callable, Iterator
 from types import FunctionType
@@ -107,7 +108,8 @@ class _Results:
             return self._member(value)
         try:
             make, args = value.__reduce_ex__(4)
-        except (TypeError, ValueError, AttributeError):
+        # RuntimeError is also the base class of NotImplementedError.
+        except (AttributeError, pickle.PickleError, RuntimeError, TypeError, ValueError):
             return self._member(value)
         plain = isinstance(args, tuple) and all(map(_is_literal, args))
         if not (plain and isinstance(make, type) and _is_importable(make) and make(*args) == value):

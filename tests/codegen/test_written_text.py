@@ -7,6 +7,7 @@ import builtins
 import dis
 import importlib
 import inspect
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -250,3 +251,24 @@ def test_sizes_after_a_key_with_both_quotes_are_read() -> None:
     function = lambda x: {'it\'s "x"': x.shape[0], "b": x.shape[1]}  # noqa: E731
     graph = graph_compiler.compile(function, source="torch", args=(torch.ones(2, 3),))
     assert graph(torch.ones(4, 5)) == function(torch.ones(4, 5))
+
+
+class Unpicklable:
+    def __init__(self, problem: type[Exception]) -> None:
+        self.problem = problem
+
+    def __hash__(self) -> int:
+        return 0
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise self.problem("not picklable")
+
+
+@pytest.mark.parametrize("problem", [TypeError, NotImplementedError, pickle.PicklingError])
+def test_keys_of_results_need_not_be_picklable(problem: type[Exception]) -> None:
+    key = Unpicklable(problem)
+    graph = graph_compiler.compile(lambda x: {key: x + 1}, source="torch", args=(torch.ones(2),))
+    assert list(graph(torch.ones(2))) == [key]
