@@ -139,7 +139,7 @@ def cache_folder(compiler: str) -> str | None:
 
     Its parent is the folder that the environment variable ``GRAPH_COMPILER_CACHE`` names, by default
     ``graph_compiler`` in ``XDG_CACHE_HOME`` or ``~/.cache``. None means that the variable switches the
-    cache off, or that the folder cannot be created.
+    cache off, or that the folder cannot be created or that the user has no home directory.
 
     >>> import os, tempfile
     >>> before, os.environ["GRAPH_COMPILER_CACHE"] = os.environ.get("GRAPH_COMPILER_CACHE"), "off"
@@ -150,14 +150,17 @@ def cache_folder(compiler: str) -> str | None:
     told = os.environ.get(VARIABLE)
     if told is not None and told.strip().lower() in _OFF:
         return None
-    usual = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "graph_compiler"
-    folder = (Path(told) if told else usual) / compiler
     try:
+        folder = (Path(told) if told else _default_cache_folder()) / compiler
         folder.mkdir(parents=True, exist_ok=True)
-    # The file system may be read-only.
-    except OSError:
+    # The file system may be read-only, and a user may have no home directory.
+    except (OSError, RuntimeError):
         return None
     return str(folder)
+
+
+def _default_cache_folder() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "graph_compiler"
 
 
 log = logging.getLogger("graph_compiler")

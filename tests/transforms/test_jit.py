@@ -22,6 +22,7 @@ import torch
 
 import graph_compiler
 from graph_compiler import transforms
+from graph_compiler.backends.common.compilers import cache_folder
 from graph_compiler.errors import InvalidOption, NotCompilable
 
 
@@ -125,6 +126,18 @@ def test_the_users_own_folder_is_used(tmp_path: Path) -> None:
     theirs = tmp_path / "theirs"
     assert f"left {theirs}" in compiled(tmp_path / "ours", JAX_COMPILATION_CACHE_DIR=str(theirs))
     assert not list((tmp_path / "ours").glob("xla/*-cache"))
+
+
+def test_a_folder_that_is_named_needs_no_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def home() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", home)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setenv("GRAPH_COMPILER_CACHE", str(tmp_path))
+    assert cache_folder("xla") == str(tmp_path / "xla")
+    monkeypatch.delenv("GRAPH_COMPILER_CACHE")
+    assert cache_folder("xla") is None
 
 
 def test_derivatives_of_what_was_not_called_yet() -> None:
