@@ -327,7 +327,7 @@ def transpile(*objs: Any, source: str | None = None, to: str | None = None, **op
     >>> sorted(graph.parameters), type(graph(torch.ones(4, 3))).__name__
     (['bias', 'weight'], 'ArrayImpl')
     """
-    target: Any = to or _DefaultTarget()
+    target: Any = _DefaultTarget() if to is None else to
     return compile(*objs, source=source, to=target, **options)
 
 
@@ -521,7 +521,7 @@ def _source_of(obj: Any, source: str | None, args: Sequence[Any], kwargs: Mappin
     ``SourceNotFound`` if there is none, or if the code names only NumPy and the arguments are arrays of a
     framework that does not accept such code. Raise ``UnknownFramework`` for an unknown ``source``.
     """
-    if source:
+    if source is not None:
         return frontends.get(source).name
     found = framework_of(obj, (args, kwargs))
     if found is not None:

@@ -78,6 +78,8 @@ REFUSED: tuple[tuple[dict[str, Any], type[GraphCompilerError], str], ...] = (
     ({"target": "jax"}, InvalidOption, "compile has no option target=; did you mean 'to'"),
     ({"example_inputs": (X,)}, InvalidOption, "did you mean 'args'"),
     ({"dynamic": True}, InvalidOption, "compile has no option dynamic=; it has .*args, kwargs, source, "),
+    ({"to": ""}, UnknownFramework, "to=''"),
+    ({"source": ""}, UnknownFramework, "source=''"),
 )
 
 
@@ -85,6 +87,11 @@ REFUSED: tuple[tuple[dict[str, Any], type[GraphCompilerError], str], ...] = (
 def test_refused(options: dict[str, Any], error: type[GraphCompilerError], words: str) -> None:
     with pytest.raises(error, match=words):
         graph_compiler.compile(scaled, **options)
+
+
+def test_a_target_without_a_name_is_not_the_default_one() -> None:
+    with pytest.raises(UnknownFramework, match="to=''"):
+        graph_compiler.transpile(scaled, to="")
 
 
 @pytest.mark.parametrize(
