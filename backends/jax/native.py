@@ -502,9 +502,12 @@ def invalidated_unless(result: Any, each: tuple[Any, ...], guards: tuple[Guard, 
     """
     leaves, tree = flatten(result, is_leaf)
     holds = functools.reduce(jnp.logical_and, each)
-    if not shows_as_nan(tree, [jnp.issubdtype(leaf.dtype, jnp.inexact) for leaf in leaves]):
-        are_arrays = shows_as_nan(tree, [True for _ in leaves])
-        holds = (_raised_unless if are_arrays else _raised_by_effect)(
+    # An array without elements shows nothing.
+    dtypes = [leaf.dtype for leaf in leaves if 0 not in leaf.shape]
+    if not shows_as_nan(tree, [jnp.issubdtype(dtype, jnp.inexact) for dtype in dtypes]):
+        # XLA drops a callback that no element depends on. Random keys are not replaced.
+        depends = shows_as_nan(tree, [True for dtype in dtypes if _has_zero(dtype)])
+        holds = (_raised_unless if depends else _raised_by_effect)(
             holds, jnp.stack(each), functools.partial(_raise_unless, guards)
         )
     return unflatten(tree, [_poisoned(leaf, holds) for leaf in leaves])
@@ -531,9 +534,11 @@ def _raised_by_effect(holds: Any, each: Any, raising: Callable[[Any], Any]) -> A
 def _poisoned(leaf: Any, holds: Any) -> Any:
     if jnp.issubdtype(leaf.dtype, jnp.inexact):
         return _not_a_number(leaf, holds)
-    # Random keys have no zero.
-    is_plain = jnp.issubdtype(leaf.dtype, np.integer) or leaf.dtype == bool
-    return jnp.where(holds, leaf, jnp.zeros_like(leaf)) if is_plain else leaf
+    return jnp.where(holds, leaf, jnp.zeros_like(leaf)) if _has_zero(leaf.dtype) else leaf
+
+
+def _has_zero(dtype: Any) -> bool:
+    return bool(jnp.issubdtype(dtype, jnp.number) or jnp.issubdtype(dtype, jnp.bool_))
 
 
 @jax.custom_jvp

@@ -63,7 +63,8 @@ class TensorFlowTarget(Target):
             refuse_array(array, "tensorflow", problem)
 
     def adopt(self, array: Any) -> Any:
-        if not hasattr(array, "data_ptr"):
+        # Attributes of a class of arrays are descriptors.
+        if isinstance(array, type) or not hasattr(array, "data_ptr"):
             return self.convert(array)
         # DLPack does not carry the flags of lazy conjugation and negation.
         plain = array.detach().resolve_conj().resolve_neg().contiguous()
@@ -284,10 +285,11 @@ def assert_or_poison(result: Any, holds: Any, message: str, *seen: Any) -> Any:
     """
     # XLA drops assertions, so floats also become NaN if `holds` is False.
     leaves, tree = flatten(result, tf.is_tensor)
-    if _is_for_xla() and not shows_as_nan(tree, [_is_floating(leaf) for leaf in leaves]):
+    floating = [_is_floating(leaf) for leaf in leaves if leaf.shape.num_elements() != 0]
+    if _is_for_xla() and not shows_as_nan(tree, floating):
         raise CallMismatch(
-            "XLA leaves assertions out, and NaN cannot show in a result of integers that a guard of the "
-            "recording has failed "
+            "XLA leaves assertions out, and NaN cannot show in a result of integers, or of no elements, that "
+            "a guard of the recording has failed "
             f"({message.strip(' ;')}): trace this call without jit_compile=True, or let the function return "
             "an array of floats alone"
         )
@@ -314,7 +316,7 @@ def _is_for_xla() -> bool:
 def _as_numpy(array: Any) -> np.ndarray[Any, Any] | None:
     if isinstance(array, np.ndarray):
         return array.astype(array.dtype.newbyteorder("="), copy=False) if is_plain(array) else None
-    if not hasattr(array, "__dlpack__"):
+    if isinstance(array, type) or not hasattr(array, "__dlpack__"):
         return None
     try:
         plain = array.detach().cpu().resolve_conj().resolve_neg() if hasattr(array, "detach") else array

@@ -220,6 +220,39 @@ def test_the_state_is_refused_with_the_result() -> None:
         jax.block_until_ready(pure(graph.parameters, -jnp.ones((3, 2))))
 
 
+@pytest.mark.parametrize("count", [1, 0])
+def test_guards_of_results_without_elements_are_refused(count: int) -> None:
+    tf = pytest.importorskip("tensorflow")
+
+    def function(x: Any, rows: Any) -> Any:
+        return (rows * 2, x[:0]) if x.sum() > 0 else (rows * 3, x[:0])
+
+    given = array([1.0, 2.0]), torch.ones(count, 3)
+    graph = graph_compiler.transpile(function, source="torch", to="jax", args=given)
+    pure = jax.jit(lambda x: graph.functional({}, x, jnp.ones((count, 3))))
+    assert_same(pure(jnp.ones(2)), function(*given))
+    if count:
+        assert np.isnan(pure(-jnp.ones(2))[0]).all()
+        return
+    with pytest.raises(jax.errors.JaxRuntimeError, match="GuardFailed"):
+        jax.block_until_ready(pure(-jnp.ones(2)))
+        jax.effects_barrier()
+    graph = graph_compiler.transpile(function, source="torch", to="tensorflow", args=given)
+    with pytest.raises(CallMismatch, match="or of no elements"):
+        tf.function(lambda x: graph.functional({}, x, tf.ones((0, 3))), jit_compile=True)(tf.ones(2))
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_guards_of_results_that_are_keys_are_refused() -> None:
+    function = lambda x, key: jax.random.split(key) if x.sum() > 0 else key  # noqa: E731
+    graph = graph_compiler.compile(function, source="jax", args=(jnp.ones(2), jax.random.key(0)))
+    pure = jax.jit(lambda x: graph.functional({}, x, jax.random.key(0)))
+    assert pure(jnp.ones(2)).shape == (2,)
+    with pytest.raises(jax.errors.JaxRuntimeError, match="GuardFailed"):
+        jax.block_until_ready(pure(-jnp.ones(2)))
+        jax.effects_barrier()
+
+
 def test_python_is_called_only_where_a_guard_fails() -> None:
     """A callback into Python takes longer than most compiled functions."""
     graph = graph_compiler.compile(
