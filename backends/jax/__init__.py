@@ -16,7 +16,6 @@ imports = {
     "parallel": "from graph_compiler import parallel",
     "Any": "from typing import Any",
     "Callable": "from collections.abc import Callable",
-    "Iterable": "from collections.abc import Iterable",
     "Mapping": "from collections.abc import Mapping",
     "Primitive": "from jax.extend.core import Primitive",
     "Sequence": "from collections.abc import Sequence",

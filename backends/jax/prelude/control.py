@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -13,7 +13,7 @@ from jax.extend.core import Primitive
 from ....errors import GradientRefused
 
 
-def stacked_weights(parameters: Mapping[str, jax.Array], name: str, layers: Iterable[int]) -> jax.Array:
+def stacked_weights(parameters: Mapping[str, jax.Array], name: str, layers: Sequence[int]) -> jax.Array:
     """Return the weights of several ``layers``, stacked along a new first axis.
 
     ``*`` in ``name`` is replaced by the number of a layer. If ``parameters`` has an array under the name
