@@ -63,7 +63,7 @@ def bfloat16() -> np.dtype[Any]:
 def as_numpy(array: Any) -> np.ndarray[Any, Any] | None:
     """Convert an array of any framework to NumPy. A NumPy array is returned itself.
 
-    Return None for a NumPy scalar, and for an object without ``__array__``, ``dtype`` or ``shape``. The
+    Return None for a NumPy scalar, a class, and an object without ``__array__``, ``dtype`` or ``shape``. The
     result may share storage with ``array``. Raise ``CallMismatch`` for an array that NumPy cannot represent,
     such as a nested or sparse tensor of torch.
 
@@ -79,7 +79,8 @@ def as_numpy(array: Any) -> np.ndarray[Any, Any] | None:
     # A tensor whose rows have several lengths raises if its shape is read.
     if getattr(array, "is_nested", False) is True:
         refuse_array(array, "numpy", ValueError("its rows have several lengths"))
-    if isinstance(array, np.generic) or not (
+    # Attributes of a class of arrays are descriptors.
+    if isinstance(array, (np.generic, type)) or not (
         hasattr(array, "__array__") and hasattr(array, "dtype") and hasattr(array, "shape")
     ):
         return None

@@ -400,6 +400,9 @@ class JaxTarget(Target):
 
 
 def _over_dlpack(array: Any, is_copied: bool = False) -> Any:
+    # Attributes of a class of arrays are descriptors.
+    if isinstance(array, type):
+        return None
     dtype = str(getattr(array, "dtype", "")).rpartition(".")[2]
     return (
         over_dlpack(array, is_copied) if hasattr(array, "__dlpack__") and jax_dtype(dtype) == dtype else None
@@ -409,7 +412,7 @@ def _over_dlpack(array: Any, is_copied: bool = False) -> Any:
 def _as_numpy(array: Any) -> np.ndarray[Any, Any] | None:
     if isinstance(array, np.ndarray):
         return array.astype(array.dtype.newbyteorder("="), copy=False) if is_plain(array) else None
-    if not hasattr(array, "__dlpack__"):
+    if isinstance(array, type) or not hasattr(array, "__dlpack__"):
         return None
     try:
         # A nested tensor of torch raises when it is asked for its shape.

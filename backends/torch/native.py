@@ -376,7 +376,8 @@ class TorchTarget(Target):
         if isinstance(array, np.ndarray):
             return _from_numpy(array) if is_plain(array) else None
         array = underlying_array(array)
-        if not (hasattr(array, "__dlpack__") and hasattr(array, "dtype")):
+        # Attributes of a class of arrays are descriptors.
+        if isinstance(array, type) or not (hasattr(array, "__dlpack__") and hasattr(array, "dtype")):
             return None
         # DLPack does not support all layouts and dtypes.
         try:

@@ -21,6 +21,7 @@ import graph_compiler  # noqa: E402
 from graph_compiler.backends.torch import target  # noqa: E402
 from graph_compiler.backends.torch.transforms import OutOfPlaceMode  # noqa: E402
 from graph_compiler.errors import CallMismatch, GuardFailed, UnsupportedOperation  # noqa: E402
+from graph_compiler.runtime.frameworks import backend_of  # noqa: E402
 from tests.corpora.models import small  # noqa: E402
 from tests.runtime.test_save_load import PROGRAMS, saved  # noqa: E402
 from tests.support.canonical import through_canonical  # noqa: E402
@@ -188,6 +189,14 @@ def test_jax_and_numpy_arrays_are_taken(dtype: str) -> None:
         np.asarray(array)[::-1].copy()[::-1],
     ):
         assert_same(target.convert(given), tensor)
+
+
+@pytest.mark.parametrize("to", ["numpy", "jax", "torch", "tensorflow"])
+def test_classes_of_arrays_are_no_arrays(to: str) -> None:
+    pytest.importorskip(to)
+    target = backend_of(to).target
+    for cls in (np.float32, np.ndarray, torch.Tensor, torch.nn.Parameter, type(jnp.ones(1))):
+        assert target.convert(cls) is None and target.adopt(cls) is None
 
 
 def test_other_byte_orders_are_taken() -> None:
