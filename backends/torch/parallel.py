@@ -349,12 +349,18 @@ class TorchTrainingOverMesh(TorchTraining):
             state.update(
                 (key, _distribute_like(tensor, value))
                 for key, value in state.items()
-                if value.shape == tensor.shape and value.ndim
+                if _is_like(tensor, key, value)
             )
         return found
 
     def optimizer_arrays(self, make: Make, held: StepState) -> TrainingArrays:
         return {name: full_tensor(array) for name, array in super().optimizer_arrays(make, held).items()}
+
+
+def _is_like(parameter: Any, key: str, value: Any) -> bool:
+    """Return True if the optimizer state ``value`` has an element for each element of ``parameter``."""
+    # The step count of a parameter without axes has the same shape; torch, too, knows it by its name.
+    return key != "step" and isinstance(value, torch.Tensor) and value.shape == parameter.shape
 
 
 def _distribute_like(like: Any, array: Any) -> Any:
@@ -364,8 +370,8 @@ def _distribute_like(like: Any, array: Any) -> Any:
 def replicate_state(held: StepState, make: Make, group: Any) -> StepState:
     """Return a copy of the training state ``held``, with the arrays of process 0 of ``group``.
 
-    The loss scaling stays this process's, and so does optimizer state that has no axes, or another shape than
-    its parameter.
+    The loss scaling stays this process's, and so do an optimizer's step counts, and optimizer state that has
+    another shape than its parameter.
 
     All processes of the group have to call this function. The new seed of the random generator is a number
     that process 0 draws, plus the rank.
@@ -387,7 +393,8 @@ def shard_state(held: StepState, make: Make, mesh: DeviceMesh, layouts: Mapping[
     """Return a copy of the training state ``held``, sharded over ``mesh`` as ``DTensor``.
 
     ``layouts`` has the layouts of arrays by name. Arrays without a layout are replicated.
-    Optimizer state that has no axes, or another shape than its parameter, is copied as it is.
+    Step counts of the optimizer, and optimizer state that has another shape than its parameter, are copied
+    as they are.
     """
 
     def sharded(name: str, array: Any) -> Any:
@@ -409,8 +416,8 @@ def unshard_state(held: StepState, make: Make) -> StepState:
 def _copy_state(held: StepState, make: Make, copy_array: Callable[[str, Any], Any]) -> StepState:
     """Return a copy of the training state ``held``, with a new optimizer in the same state.
 
-    ``copy_array(name, array)`` copies an array of the state, or an optimizer's array that has axes and the
-    shape of the parameter ``name``.
+    ``copy_array(name, array)`` copies an array of the state, or an optimizer's array that has the shape of
+    the parameter ``name`` and is no step count.
     """
     trained = {name: copy_array(name, array) for name, array in held.trained.items()}
     parts = ("fixed", "buffers", "places", "ema", "accumulated")
@@ -421,9 +428,10 @@ def _copy_state(held: StepState, make: Make, copy_array: Callable[[str, Any], An
     optimizer = alone.new_optimizer_state(make, trained)
     for name, tensor in held.trained.items():
         for key, value in held.optimizer.state.get(tensor, {}).items():
-            is_like = isinstance(value, torch.Tensor) and value.ndim and value.shape == tensor.shape
             # Optimizers write to the tensors of their state, so these are copied.
-            optimizer.state[trained[name]][key] = copy_array(name, value) if is_like else copy.deepcopy(value)
+            optimizer.state[trained[name]][key] = (
+                copy_array(name, value) if _is_like(tensor, key, value) else copy.deepcopy(value)
+            )
     rng = alone.with_rng_arrays(alone.rng_arrays(held.rng), next(iter(trained.values())))
     return replace(held, trained=trained, optimizer=optimizer, rng=rng, scaling=dict(held.scaling), **rest)
 

@@ -378,6 +378,33 @@ def check_copies_of_states_stay_apart() -> None:
         torch.testing.assert_close([dict(one) for one in after], before)
 
 
+class Scaled(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear, self.scale = torch.nn.Linear(3, 1), torch.nn.Parameter(torch.tensor(2.0))
+
+    def forward(self, x: Any) -> Any:
+        return self.linear(x) * self.scale
+
+
+def check_optimizer_state_of_a_weight_without_axes() -> None:
+    batch, mesh = (x, torch.ones(8, 1)), init_device_mesh("cpu", (2,), mesh_dim_names=("data",))
+
+    def stepped() -> Any:
+        torch.manual_seed(0)
+        loss = lambda found, wanted: (found - wanted).square().mean()  # noqa: E731
+        state = training.TrainState.create(Scaled(), "adam", loss=loss, args=(x,))
+        return training.single_train_step(state, batch)[0]
+
+    expected, _ = training.single_train_step(stepped(), batch)
+    sharded = parallel.shard(stepped(), mesh, parallel.rules.fsdp())
+    again = saved_and_loaded(sharded, parallel.shard(stepped(), mesh, parallel.rules.fsdp()))
+    for state in (sharded, again):
+        found = parallel.unreplicate(training.single_train_step(state, batch)[0])
+        for name, array in expected.held.trained.items():
+            close(found.held.trained[name], array)
+
+
 def saved_and_loaded(state: Any, like: Any) -> Any:
     """Save the state in a folder of this process, and return what is loaded for a state like ``like``."""
     with tempfile.TemporaryDirectory() as folder:
@@ -620,6 +647,7 @@ TOGETHER = (
     check_layouts_over_meshes, check_hints, check_training, check_processes_draw_different_numbers, check_buffers_are_averaged, check_wrong_uses,
     check_a_process_that_changes_alone, check_arrays_that_look_like_refusals, check_calls_like_the_last_one, check_arrays_are_let_go,
     check_gradients_that_are_recorded, check_gradients_that_cannot_be_recorded, check_maps, check_copies_of_states_stay_apart,
+    check_optimizer_state_of_a_weight_without_axes,
 )  # fmt: skip
 RUNS: tuple[tuple[int, int, tuple[Callable[[], None], ...]], ...] = (
     (2, 60, TOGETHER),
