@@ -36,7 +36,12 @@ class FunctionalModule:
     def _index_parameters(self) -> None:
         found, modules = dict[int, tuple[str, Any]](), [("", self._module)]
         self._parameter_slots: list[tuple[dict[str, Any], str, str]] = []
+        walked: dict[int, torch.nn.Module] = {}
         for prefix, inner in modules:
+            # A module may be registered in several places, even below itself.
+            if id(inner) in walked:
+                continue
+            walked[id(inner)] = inner
             for key, tensor in inner._parameters.items():
                 if tensor is not None:
                     self._parameter_slots.append(
@@ -45,7 +50,7 @@ class FunctionalModule:
             modules += [
                 (f"{prefix}{key}.", child) for key, child in inner._modules.items() if child is not None
             ]
-        self._modules = [inner for _, inner in modules]
+        self._modules = list(walked.values())
         dicts = [held for inner in self._modules for held in (vars(inner), inner._parameters, inner._modules)]
         self._versions = memory_versions(dicts, []) if is_readable else versions_read_by(self._signature_now)
         self._versions_read = self._versions.copy()

@@ -14,6 +14,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import graph_compiler  # noqa: E402
+from graph_compiler.backends.torch.module import FunctionalModule  # noqa: E402
 from graph_compiler.errors import GuardFailed, NotCompilable  # noqa: E402
 from tests.support.compare import assert_same  # noqa: E402
 
@@ -260,3 +261,9 @@ def test_torch_compile_takes_a_graph_whole(take: Callable[[Any], Any]) -> None:
     with pytest.raises(torch._dynamo.exc.Unsupported, match="no recorded variant fits this call"):
         compiled(**masked(5))
     assert_same(torch.compile(called, backend="eager")(**masked(5))["scores"], called(**masked(5))["scores"])
+
+
+def test_a_module_below_itself_has_each_parameter_once() -> None:
+    module = torch.nn.Linear(3, 2)
+    module.add_module("self", module)
+    assert list(FunctionalModule(module).parameters) == ["weight", "bias"]
