@@ -143,6 +143,17 @@ class JaxWeights(contracts.Weights):
     def has_modes(self) -> bool:
         return bool(self._modules())
 
+    def is_training(self) -> bool:
+        modes = [
+            vars(part)[name]
+            for module in self._modules()
+            for part in nodes_of(module)
+            for name in _MODES
+            if name in vars(part)
+        ]
+        # A layer whose statistics are frozen may be part of a model in training.
+        return not (modes and all(modes))
+
     def set_training(self, mode: bool) -> None:
         for module in self._modules():
             (module.train if mode else module.eval)()

@@ -267,6 +267,16 @@ def test_a_mode_that_no_file_holds_is_refused(to: str, tmp_path: Path) -> None:
     assert_same(IN_MODE[to](plain, x, True), IN_MODE[to](plain, x, False))
 
 
+@pytest.mark.parametrize("training", [True, False])
+def test_a_file_holds_the_mode_of_a_module_of_flax(training: bool, tmp_path: Path) -> None:
+    nnx, jnp = pytest.importorskip("flax.nnx"), pytest.importorskip("jax.numpy")
+    model = nnx.Sequential(nnx.Linear(3, 2, rngs=nnx.Rngs(0)), nnx.Dropout(0.5, rngs=nnx.Rngs(0)))
+    (model.train if training else model.eval)()
+    graph = graph_compiler.transpile(model, to="torch", args=(jnp.ones((4, 3)),))
+    for one in (graph, _loaded(graph, tmp_path)):
+        assert one.as_module().training is training
+
+
 def test_a_file_trains_in_the_mode_that_it_holds(tmp_path: Path) -> None:
     x = torch.ones(64)
     graph = graph_compiler.compile(Drops().train(), args=(x,))
