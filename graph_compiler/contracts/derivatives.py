@@ -43,7 +43,7 @@ class Derivatives(Protocol):
     """
 
     compile_options: ClassVar[dict[str, Any]]
-    """Options of the framework's compiler, with which it compiles rather than traces."""
+    """Compiler options of graphs that ``jit`` creates."""
 
     def array(self, item: Any) -> Any:
         """Convert a number or an array of any framework to a native array; return None for other objects."""

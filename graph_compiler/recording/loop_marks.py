@@ -153,7 +153,7 @@ def _is_range(call: ast.Call) -> bool:
 _INDEX, _TRUTH = ArraySpec((), "int64"), ArraySpec((), "bool")
 _MOST_PARTS = 64
 _TELLING, _MANY = 6, 32
-"""Number of iterations to record before the rest runs unrecorded, and the least number worth that."""
+"""Number of iterations to record before the rest may run unrecorded, and the least number worth that."""
 
 
 class LoopCallbacks(NamedTuple):
@@ -198,7 +198,7 @@ class LoopMarker:
             lambda item: means.value_of(item) is not None or isinstance(means.expression_of(item), Size)
         )
         self.run_rest: Callable[[RecordedLoop, int], bool] = lambda loop, done: False
-        """May run the rest of a loop after some iterations unrecorded; True if it has."""
+        """``run_rest(loop, done)`` may run the iterations from index ``done`` on unrecorded; True if it has."""
         recorder.loops = self
 
     # ------------------------------------------------------------------------------ for

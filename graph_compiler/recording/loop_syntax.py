@@ -235,7 +235,7 @@ def _codes(file: str) -> frozenset[tuple[CodeType, tuple[Any, ...]]]:
 # of the user's objects that the framework's containers and methods may return.
 
 UNKNOWN = object()
-"""Value that is known only at run time: an element of a container, a result of a call, an argument."""
+"""Value that is known only at run time, such as an element of a container or a result of a call."""
 
 _REFUSED = (
     ast.Global, ast.Nonlocal, ast.Try, ast.With, ast.AsyncWith, ast.AsyncFor, ast.Yield, ast.YieldFrom,

@@ -43,7 +43,8 @@ class Graph(RecordingMethods, DisplayMethods):
     ranks, Python arguments) and guards that it was recorded under. A call runs the first variant that fits.
     If none fits, the original is recorded again (``on_miss="retrace"``). ``GuardFailed`` is raised instead
     with ``on_miss="error"`` if anything was recorded before, and for a graph that was loaded from a file.
-    Beyond ``max_variants`` the original runs, after a warning, or ``TooManyVariants`` is raised.
+    Beyond ``max_variants`` the original runs, with a warning at the first such call, or ``TooManyVariants``
+    is raised.
 
     Public attributes of an original model that cannot be called (``config``, ``dtype``), and in the same
     framework its public methods, are attributes of the graph unless it has its own of that name.

@@ -291,7 +291,7 @@ def _always_fits(node: Node) -> bool:
 
 
 fill_parts = Pass("fill_parts", _fill_parts, "deep", _REARRANGING)
-"""Pass that makes parts and views of filled arrays filled arrays of their own."""
+"""Pass that computes reshaped, broadcast, transposed and split filled arrays as filled arrays."""
 
 
 # --------------------------------------------------------------------------------------------- frozen weights

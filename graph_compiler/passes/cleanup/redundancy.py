@@ -121,7 +121,7 @@ def _without_restoring_reshapes(block: Block) -> Block:
 
 
 drop_restoring_reshapes = Pass("drop_restoring_reshapes", _without_restoring_reshapes, "deep", ("reshape",))
-"""Pass that replaces an array that is reshaped and back by the array before."""
+"""Pass that removes reshapes whose result has the shape of the array before them."""
 
 
 def _before_reshapes(node: Node, maker: Callable[[Value], Node | None]) -> Value | None:
@@ -204,7 +204,7 @@ def _with_results(node: Node, kept: Sequence[int]) -> Node:
 
 
 simplify_branches = Pass("simplify_branches", _simplify_branches, "deep", ("branch",))
-"""Pass that replaces results of two-way branches: one value on both sides, or a bool that a side sets.
+"""Pass that replaces results of branches on a bool: one value on both sides, or a bool that a side sets.
 
 The logical operations that replace a bool cost less than a branch. Other results that both sides only select
 stay, because ``where`` would let NaN of the other side into gradients.
