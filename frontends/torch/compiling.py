@@ -15,6 +15,7 @@ from ...forwarding import forward
 from ...ir.graph import Aliases, Graph
 from ...recording.faults import is_fault
 from ...trees import iterate_structure
+from .basics.tensors import hints
 from .capture.known_calls import FirstRunResults, ResultReuse
 from .compat import compiling_flag, set_compiling_flag
 from .reference import restoring_state
@@ -29,6 +30,7 @@ _CLOSE = {
 }
 
 
+_PLAIN_VALUES = (bool, int, float, str, type(None))
 # Optimizers that see that they are compiled compute with float32 tensors instead of Python numbers, and so
 # get other results.
 _PLAIN = "torch.optim"
@@ -77,19 +79,25 @@ def compiling(claim: bool = True) -> Iterator[CompilingFlag]:
         set_compiling_flag(outside)
 
 
-def copy_result(result: Any) -> list[torch.Tensor]:
-    return [item.detach().clone() for item in iterate_structure((result,)) if isinstance(item, torch.Tensor)]
+def copy_result(result: Any) -> list[Any]:
+    """Return detached copies of the tensors, and the plain values, in a result."""
+    items = [hints(item) for item in iterate_structure((result,))]
+    return [
+        item.detach().clone() if isinstance(item, torch.Tensor) else item
+        for item in items
+        if isinstance(item, (torch.Tensor, *_PLAIN_VALUES))
+    ]
 
 
 @dataclass(frozen=True)
 class RunResults:
     """Results of one run of a function.
 
-    result: detached copies of the tensors that the function returned.
+    result: what :func:`copy_result` returned for the result.
     calls: results of torch calls in the run.
     """
 
-    result: list[torch.Tensor]
+    result: list[Any]
     calls: FirstRunResults
 
 
@@ -101,7 +109,7 @@ def differs_outside(
     kwargs: dict[str, Any],
     seen: RunResults,
 ) -> bool:
-    """Run the function again without the compiling flag, and return True if its tensors seem to differ.
+    """Run the function again without the compiling flag, and return True if its results seem to differ.
 
     An exception of the user's code counts as a difference. Return False without a run if the graph is not
     pure.
@@ -126,7 +134,14 @@ def _is_pure(graph: Graph) -> bool:
     return not is_state and not any(node.is_random for node in graph.nodes)
 
 
-def _is_close(found: torch.Tensor, wanted: torch.Tensor) -> bool:
+def _is_close(found: Any, wanted: Any) -> bool:
+    if not isinstance(wanted, torch.Tensor) or not isinstance(found, torch.Tensor):
+        # A float may have been read from a tensor.
+        return type(found) is type(wanted) and (
+            found == wanted
+            or isinstance(wanted, float)
+            and _is_close(torch.tensor(found), torch.tensor(wanted))
+        )
     if found.shape != wanted.shape or found.dtype != wanted.dtype:
         return False
     # Integers and booleans have no rounding errors.

@@ -362,8 +362,8 @@ Key = tuple[Any, ...]
 """One item per axis; trailing axes may be omitted.
 
 An int or size takes one element and removes the axis. ``(start, stop, step)`` takes a slice, in which a stop
-of None means the end of the axis, and negative ints count from the end. None inserts an axis of size 1. All bounds lie
-inside the axis, and ``start <= stop``: lifting has clamped them if the source framework does.
+of None means the end of the axis, and negative ints count from the end. None inserts an axis of size 1. All
+bounds lie inside the axis, and ``start <= stop``: lifting has clamped them if the source framework does.
 """
 
 

@@ -198,7 +198,7 @@ class LoopMarker:
             lambda item: means.value_of(item) is not None or isinstance(means.expression_of(item), Size)
         )
         self.run_rest: Callable[[RecordedLoop, int], bool] = lambda loop, done: False
-        """``run_rest(loop, done)`` may run the iterations from index ``done`` on unrecorded; True if it has."""
+        """``run_rest(loop, done)`` runs the iterations from ``done`` on unrecorded, or returns False."""
         recorder.loops = self
 
     # ------------------------------------------------------------------------------ for

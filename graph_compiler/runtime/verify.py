@@ -30,6 +30,7 @@ from ..trees import (
     leaves_at,
     leaves_of,
     plain_classes,
+    terminals,
     unflatten,
 )
 from .calling.matcher import child_text
@@ -108,9 +109,10 @@ def widths_of(graph: IRGraph) -> dict[Value, int]:
 
 
 def outputs_of(graph: IRGraph, widths: dict[Value, int]) -> list[int]:
-    return [
-        _narrowest([item], widths) for item in graph.outputs if isinstance(item, Value) or _is_float(item)
-    ]
+    """Return the widths of the arrays and floats in the result, in their order."""
+    outputs = iter(graph.outputs)
+    items = [next(outputs) if isinstance(part, Leaf) else part.value for part in terminals(graph.output_tree)]
+    return [_narrowest([item], widths) for item in items if isinstance(item, Value) or _is_float(item)]
 
 
 def effects_of(graph: IRGraph, widths: dict[Value, int], kind: str) -> dict[Any, int]:
@@ -120,7 +122,7 @@ def effects_of(graph: IRGraph, widths: dict[Value, int], kind: str) -> dict[Any,
 
 
 def _is_float(item: Any) -> bool:
-    return isinstance(item, Size) and item.type is float
+    return type(item) is float or isinstance(item, Size) and item.type is float
 
 
 def _lower(nodes: Iterable[Node], widths: dict[Value, int]) -> bool:
@@ -238,7 +240,8 @@ def difference(
     widths: item size of the narrowest float computed on the way to a part, by label; 8 if it is missing.
     """
     if actual.keys() != expected.keys():
-        return f"it gives {len(actual) - 1} arrays where the original gives {len(expected) - 1}"
+        counts = [sum(hasattr(part, "shape") for part in parts.values()) for parts in (actual, expected)]
+        return f"it gives {counts[0]} arrays where the original gives {counts[1]}"
     types = [kinds for parts in (actual, expected) if isinstance(kinds := parts.get("the type"), Dtypes)]
     for label, wanted in expected.items():
         width = (

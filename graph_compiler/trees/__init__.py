@@ -55,5 +55,6 @@ from .tree import same_structure as same_structure
 from .tree import static_objects as static_objects
 from .tree import static_paths as static_paths
 from .tree import statics as statics
+from .tree import terminals as terminals
 from .tree import unfixed as unfixed
 from .tree import unflatten as unflatten

@@ -380,6 +380,10 @@ def leaves_of(tree: Tree) -> list[Leaf]:
     return [part for _, part in _parts(tree) if isinstance(part, Leaf)]
 
 
+def terminals(tree: Tree) -> Iterator[Leaf | Static]:
+    return (part for _, part in _parts(tree) if not isinstance(part, Branch))
+
+
 def is_plain_nest(tree: Tree) -> bool:
     """Return True if the tree consists only of leaves in tuples, lists and dicts, not subclasses of these."""
     if isinstance(tree, Branch):

@@ -258,6 +258,10 @@ def other_code_when_compiled(x: Any) -> Any:
     return x * 2 if torch.compiler.is_compiling() else x * 3
 
 
+def number_that_tells_of_compilation(x: Any) -> Any:
+    return x * 2, x.shape[0], 1 if torch.compiler.is_compiling() else 0
+
+
 def shortcut_when_not_compiled(x: Any) -> Any:
     """The shortcut has the same result, so that one graph without it serves all calls."""
     mask = x > -100
@@ -448,6 +452,9 @@ PROGRAMS = [
     Program("copied_then_written", lambda: copied_then_written, _TWO_AXES),
     Program("counted_before", CountedBefore, _TWO_AXES),
     Program("other_code_when_compiled", lambda: other_code_when_compiled, _TWO_AXES, variants=1),
+    Program(
+        "number_that_tells_of_compilation", lambda: number_that_tells_of_compilation, _TWO_AXES, variants=1
+    ),
     Program("other_code_between_products", lambda: other_code_between_products, _TWO_AXES, variants=1),
     Program("shortcut_between_products", lambda: shortcut_between_products, _TWO_AXES, variants=1),
     Program("shortcut_when_not_compiled", lambda: shortcut_when_not_compiled, _TWO_AXES),
