@@ -34,6 +34,11 @@ CASES: dict[str, tuple[Callable[[torch.Tensor], torch.Tensor], float, float]] = 
     "sqrt": (lambda x: torch.where(x > 0, torch.sqrt(x), 0.0), 0.0, 0.5 / 2**0.5),
     "log": (lambda x: torch.where(x > 0, x * torch.log(x), 0.0), 0.0, np.log(2) + 1),
     "pow": (lambda x: torch.where(x > 0, x**0.25 + x**-2.0, 0.0), 0.0, 0.25 * 2**-0.75 - 0.25),
+    "gammainc": (
+        lambda x: torch.where(x > 0, torch.special.gammainc(torch.tensor(0.5), x), 0.0),
+        0.0,
+        np.exp(-2.0) / np.sqrt(2 * np.pi),
+    ),
     "rsqrt": (lambda x: torch.where(x > 0, torch.rsqrt(x), 0.0), 0.0, -0.5 * 2**-1.5),
     "exp": (lambda x: torch.where(x >= 0, x, torch.exp(1000 - 600 * x)), 1.0, 1.0),
     "norm": (lambda x: torch.where(x > 0, torch.linalg.vector_norm(torch.stack([x, x])) / x, 0.0), 0.0, 0.0),
