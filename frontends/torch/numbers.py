@@ -191,7 +191,7 @@ def _stands_in(item: Any) -> bool:
 def asks_for_types_unseen(spaces: Iterable[ModuleNamespace], owners: Iterable[Any]) -> bool:
     """Return True if the code of ``spaces`` may use the builtin ``type`` in a way that no shim can replace.
 
-    That is also so if ``type`` is in the ``__dict__`` of one of ``owners``, or of its class.
+    That is also so if ``type`` is in the ``__dict__`` of one of ``owners``, or of one of its classes.
     """
     return (
         any(_NAME in space.unread and _NAME not in space.held for space in spaces)
@@ -226,7 +226,8 @@ def _passes_type_on(function: types.FunctionType) -> bool:
 
 def _attributes(owners: list[Any]) -> Iterator[list[Any]]:
     yield from ([*getattr(owner, "__dict__", {}).values()] for owner in owners)
-    yield from ([*vars(cls).values()] for cls in set(map(type, owners)))
+    classes = dict.fromkeys(cls for owner in owners for cls in type(owner).__mro__)
+    yield from ([*vars(cls).values()] for cls in classes)
 
 
 def _reachable_objects(function: types.FunctionType) -> Iterator[Any]:

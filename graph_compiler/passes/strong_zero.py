@@ -96,8 +96,8 @@ SINGULAR = frozenset({
     "acos", "acosh", "asin", "atan2", "atanh", "bessel_k0", "bessel_k0e", "bessel_k1", "bessel_k1e",
     "bessel_y0", "bessel_y1", "betainc", "cosh", "digamma", "divide", "entr", "erfcx", "erfinv", "exp",
     "exp2", "expm1", "gammainc", "gammaincc", "hypot", "i0", "i1", "lgamma", "log", "log10", "log1p", "log2",
-    "log_ndtr", "logaddexp", "logaddexp2", "logit", "multiply", "ndtri", "polygamma", "pow", "reciprocal", "rsqrt", "sinh", "sqrt",
-    "square", "tan", "xlog1py", "xlogy", "zeta",
+    "log_ndtr", "logaddexp", "logaddexp2", "logit", "multiply", "ndtri", "polygamma", "pow", "reciprocal",
+    "rsqrt", "sinh", "sqrt", "square", "tan", "xlog1py", "xlogy", "zeta",
 })  # fmt: skip
 # Operations with derivative 0 somewhere, which an infinite cotangent may meet: `sqrt(relu(x))` at 0.
 FLAT = frozenset({

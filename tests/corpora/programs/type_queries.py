@@ -115,12 +115,16 @@ class Kinds:
         return x * self.calls, [self.kind(self.calls) is int, self.kind(x.shape[0]) is int]
 
 
+class InheritedKinds(Kinds):
+    """``type`` is an attribute of a base class."""
+
+
 PROGRAMS = [
     *(
         Program(f.__name__, lambda f=f: f, _ROWS)
         for f in (under_a_local_name, under_a_global_name, of_builtins)
     ),
-    *(Program(make.__name__, make, _ROWS) for make in (as_default, Kinds)),
+    *(Program(make.__name__, make, _ROWS) for make in (as_default, Kinds, InheritedKinds)),
     Program(
         "of_weights",
         Asking,
