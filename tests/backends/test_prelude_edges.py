@@ -1,4 +1,4 @@
-"""Tests of helpers of the preludes with operands that have no elements or no axes."""
+"""Tests of helpers of the preludes with operands that have no elements or no axes, or have equal elements."""
 
 from __future__ import annotations
 
@@ -30,3 +30,13 @@ def test_an_update_of_an_array_without_axes_replaces_it() -> None:
     tf = pytest.importorskip("tensorflow")
     helper = importlib.import_module("graph_compiler.backends.tensorflow.prelude.arrays").dynamic_update_slice
     assert float(helper(tf.constant(1.0), tf.constant(2.0), [])) == 2.0
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_zeros_of_both_signs_keep_their_order_in_a_sort(dtype: str, compiled: bool) -> None:
+    tf = pytest.importorskip("tensorflow")
+    helper = importlib.import_module("graph_compiler.backends.tensorflow.prelude.arrays").argsort
+    argsort = tf.function(helper, jit_compile=True) if compiled else helper
+    x = tf.constant([0.0, -0.0, 1.0, -0.0, -1.0, float("nan")], dtype)
+    assert argsort(x).numpy().tolist() == [4, 0, 1, 3, 2, 5]

@@ -519,8 +519,8 @@ def order_key(x: tf.Tensor) -> tf.Tensor:
         return tf.cast(x, tf.int32) if x.dtype.is_bool else x
     kind = tf.int64 if x.dtype.size == 8 else tf.int32
     wide = tf.stop_gradient(x if x.dtype.size > 2 else tf.cast(x, tf.float32))
-    # The sum with 0 turns -0.0 into 0.0. XLA leaves it out.
-    bits = tf.bitcast(wide + 0, kind)
+    # -0.0 becomes 0.0, because they are equal and their bits are not. XLA leaves out a sum with 0.
+    bits = tf.bitcast(tf.where(wide == 0, tf.zeros_like(wide), wide), kind)
     # The bits of negative floats increase with the magnitude, so they are inverted.
     key = tf.where(bits < 0, bits ^ kind.max, bits)
     return tf.where(tf.math.is_nan(wide), tf.constant(kind.max, kind), key)

@@ -372,7 +372,8 @@ rows.table({
 def _shift(name: str) -> None:
     @rows.row(f"fft.{name}")
     def row(b: NumpyBuilder, x: Any, axes: Any = None) -> Any:
-        return getattr(b, name)(x, axes=axes_of(axes, x.ndim) or tuple(range(x.ndim)))
+        places = axes_of(axes, x.ndim)
+        return getattr(b, name)(x, axes=tuple(range(x.ndim)) if places is None else places)
 
 
 _shift("fftshift")
