@@ -373,7 +373,12 @@ def _shift(name: str) -> None:
     @rows.row(f"fft.{name}")
     def row(b: NumpyBuilder, x: Any, axes: Any = None) -> Any:
         places = axes_of(axes, x.ndim)
-        return getattr(b, name)(x, axes=tuple(range(x.ndim)) if places is None else places)
+        # torch shifts all axes if it is given none.
+        return (
+            b.copy(x)
+            if places == ()
+            else getattr(b, name)(x, axes=tuple(range(x.ndim)) if places is None else places)
+        )
 
 
 _shift("fftshift")

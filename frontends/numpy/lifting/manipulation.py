@@ -189,6 +189,8 @@ def roll(b: NumpyBuilder, a: Any, shift: Any, axis: Any = None) -> Any:
     if axis is None:
         return b.reshape(b.roll(b.reshape(a, shape=(product(a.shape),)), shift=shift, axis=0), shape=a.shape)
     axes, shifts = axes_of(axis, a.ndim) or (), shape_of(shift)
+    if not axes or not shifts:
+        return b.copy(a)
     # NumPy broadcasts ``shift`` and ``axis`` against each other.
     pairs = [(axes[i % len(axes)], shifts[i % len(shifts)]) for i in range(max(len(axes), len(shifts)))]
     for place, by in pairs:

@@ -165,9 +165,11 @@ class NumpyBuilder(RaisingBuilder):
     def array(self, x: Any, dtype: str | None = None) -> Value:
         """Convert ``x``, a number, a value, or a nested list or tuple of both, to a value.
 
-        The default ``dtype`` of a list is the common dtype of its items.
+        The default ``dtype`` of a list is the common dtype of its items, or float64 if it has none.
         """
         if isinstance(x, (list, tuple)):
+            if not _flat(x):
+                return self.zeros(shape=np.shape(x), dtype=dtype or "float64")
             dtype = dtype or self.result_type(*_flat(x))
             if any(isinstance(part, Value) for part in _flat(x)):
                 return self.stack(*(self.array(part, dtype) for part in x), axis=0)

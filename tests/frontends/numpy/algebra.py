@@ -121,6 +121,7 @@ SAMPLES: list[Sample] = [
     sample("hfft", np.fft.hfft, c(5)),
     sample("fftfreq", lambda x: (np.fft.fftfreq(x.shape[0], 0.1), np.fft.rfftfreq(x.shape[0])), d(8)),
     sample("fftshift", lambda x: (np.fft.fftshift(x), np.fft.ifftshift(x, axes=0)), f(3, 4)),
+    sample("fftshift of no axes", lambda x: (np.fft.fftshift(x, ()), np.fft.ifftshift(x, axes=())), f(3, 4)),
 ]
 
 

@@ -309,6 +309,19 @@ SAMPLES: list[Sample] = [
     sample("as_strided", lambda x: as_strided(x, (x.shape[0] - 2, 3), (x.strides[0], x.strides[0])), f(8)),
     sample("as_strided by numbers", lambda x: as_strided(x, (2, 3), (4, 8)), f(3, 4)),
     sample("as_strided of a copy", lambda x: as_strided(x.T.copy() + 1, (2, 3), (4, 8)), f(3, 4)),
+    sample("roll along no axes", lambda x: (np.roll(x, 1, axis=()), np.roll(x, (), axis=())), X),
+    sample(
+        "joined with an empty list",
+        lambda x: (
+            np.concatenate([x[0], []]),
+            np.append(x, []),
+            np.append([], x),
+            np.hstack([[], x[0]]),
+            np.concatenate([x, np.array([[]])], axis=None),
+            np.concatenate([x[:1], [[]]], axis=1),
+        ),
+        X,
+    ),
 ]
 
 
