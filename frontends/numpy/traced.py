@@ -370,16 +370,19 @@ class Flags:
 def share_memory(capture: Any, a: Any, b: Any, max_work: Any = None) -> bool:
     """Return True if two arrays share memory, as for ``np.shares_memory``. ``max_work`` is ignored.
 
-    For parts of one array, raise :class:`TracingError` unless one of them is all of it and both have
-    elements.
+    For two parts of one array that have elements, raise :class:`TracingError` unless one of them is all of
+    it.
     """
     one, other = seen_of(a), seen_of(b)
     if not (isinstance(one, np.ndarray) and isinstance(other, np.ndarray)) or owner_of(one) is not owner_of(
         other
     ):
         return False
+    # Without elements, there is no memory to share. Symbolic sizes are guarded by this comparison.
+    if not all(array.size > 0 for array in (a, b)):
+        return False
     # A part with elements shares memory with the array itself.
-    if (_is_whole(one) or _is_whole(other)) and one.size and other.size:
+    if _is_whole(one) or _is_whole(other):
         return True
     raise TracingError(
         f"{capture.here()}: whether two parts of an array share memory may depend on its sizes, and cannot "

@@ -32,6 +32,10 @@ def view_shares(x):
     return x.sum() + y
 
 
+def a_part_without_elements(x):
+    return x + 1 if np.shares_memory(x, x.reshape(-1)[6:]) else x - 1
+
+
 def with_a_constant(x):
     return x + 1 if np.may_share_memory(x, np.arange(3.0)) else x - 1
 
@@ -51,7 +55,7 @@ def read_only(x):
 
 
 _CONVERT: dict[str, Callable[[Any], Any]] = {"numpy": np.copy, "torch": torch.tensor, "jax": jnp.asarray}
-QUESTIONS = [copied_if_it_shares, view_shares, with_a_constant, contiguous, read_only]
+QUESTIONS = [copied_if_it_shares, view_shares, a_part_without_elements, with_a_constant, contiguous, read_only]
 
 
 @pytest.mark.parametrize("to", list(_CONVERT))
