@@ -40,15 +40,19 @@ class ElementGuards:
     def guard_only(self, array: Any, convert: Callable[[Any], Any], answer: Any) -> Any:
         """Guard the only element of ``array``, and return ``answer``, which ``convert`` returned for it.
 
-        The guard is on the truth of the element for ``bool``, on a float cast to int64 for ``int``, and
-        otherwise on the element itself. No guard is added if the array is the same in all calls.
+        The guard is on the truth of the element for ``bool``, on a float cast to int64 for ``int`` if int64
+        holds it, and otherwise on the element itself. No guard is added if the array is the same in all
+        calls.
         """
+        is_whole = convert in (int, operator.index) and is_floating(array.dtype.name)
+        # Floats that int64 does not hold are integers themselves.
+        fits = is_whole and abs(array._seen) < 2.0**63
         # Python gets a constant, so the array that is guarded has no derivative.
-        array = self.snapshot_of(array, as_constants=convert in (float, complex))
+        array = self.snapshot_of(array, as_constants=convert in (float, complex) or is_whole and not fits)
         if convert is bool and array.dtype != bool:
             # Only the truth of the element must stay the same, not the element.
             array = array != 0
-        elif convert in (int, operator.index) and is_floating(array.dtype.name):
+        elif fits:
             # ``int`` truncates, so only the integer part of the element must stay the same.
             array = array.astype(np.int64)
         self._recorder.decide_value(array._value, array._seen.tolist(), self._here())

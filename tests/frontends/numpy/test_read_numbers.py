@@ -97,6 +97,14 @@ def test_where_python_has_the_number_it_is_a_guard(name: str, to: str) -> None:
     check(graph_compiler.transpile(KNOWN[name], to=to, source="numpy"), KNOWN[name])
 
 
+def test_integers_that_int64_does_not_hold_are_told_apart() -> None:
+    function = lambda x: x * len(str(int(x[0])))  # noqa: E731
+    graph = graph_compiler.compile(function, source="numpy", to="numpy")
+    for number in (1e300, 2e305, -1e300, 2.0**63, -(2.0**63), 5.5, 5.7):
+        x = np.array([number])
+        np.testing.assert_array_equal(graph(x), function(x))
+
+
 ROOTS: dict[str, Callable[[Any], Any]] = {
     "half of a size": lambda x: np.asarray(float(x[0]) ** (len(x) / 2)),
     "a size as a float": lambda x: np.asarray(float(x[0]) ** (len(x) * 1.0)),
