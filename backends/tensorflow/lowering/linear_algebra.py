@@ -48,9 +48,9 @@ def _matmul(x1: Operand, x2: Operand) -> str:
         # `tf.matmul` takes no vectors.
         return f"tf.reduce_sum({x1} * {x2})"
     if x1.ndim == 4 and all(size == 1 for size in x2.shape[:-2]):
-        return product_with_matrix(
-            x1, str(x2) if x2.ndim < 3 else f"tf.squeeze({x2}, {list(range(x2.ndim - 2))})", 0
-        )
+        matrix = str(x2) if x2.ndim < 3 else f"tf.squeeze({x2}, {list(range(x2.ndim - 2))})"
+        more = f"[{', '.join(['None'] * (x2.ndim - 4))}]" if x2.ndim > 4 else ""
+        return product_with_matrix(x1, matrix, 0) + more
     if x2.ndim == 1:
         return f"tf.linalg.matvec({x1}, {x2})"
     if x1.ndim == 1:

@@ -550,6 +550,10 @@ def _of_nothing() -> list[Sample]:
     ]
 
 
+def _times_a_matrix_with_more_axes(x: torch.Tensor) -> torch.Tensor:
+    return x @ torch.arange(30.0).reshape(1, 1, 1, 5, 6)
+
+
 _SINGULAR = torch.tensor([[[1.0, 2.0], [3.0, 4.0]], [[1.0, 1.0], [1.0, 1.0]], [[0.0, 0.0], [0.0, 0.0]]])
 
 SAMPLES: list[Sample] = [
@@ -560,6 +564,7 @@ SAMPLES: list[Sample] = [
     *_functions(),
     *_solutions(),
     *_decompositions(),
+    Sample(_times_a_matrix_with_more_axes, (array(2, 3, 4, 5),), other=(array(3, 1, 2, 5),)),
 ]
 
 ERRORS: list[ErrorSample] = [
