@@ -19,6 +19,7 @@ import tensorflow as tf
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+import graph_compiler
 from graph_compiler import transforms
 from graph_compiler.errors import GradientRefused, InvalidOption
 
@@ -195,3 +196,22 @@ def test_errors() -> None:
     weight = torch.ones(3, requires_grad=True)
     with pytest.raises(GradientRefused, match="closes over tensors that require gradients"):
         transforms.checkpoint(lambda x: x * weight, "min_cut")(torch.ones(3, requires_grad=True))
+
+
+@pytest.mark.parametrize("convert", [jax.lax.complex, jnp.less], ids=["complex", "bool"])
+def test_first_results_of_any_dtype_are_computed_again_in_tensorflow(convert: Callable[..., Any]) -> None:
+    def loss(x: Any) -> Any:
+        first, second = jax.checkpoint(lambda x: (convert(x, 2 * x), jnp.sin(x)))(x)
+        return jnp.abs(first * second).sum()
+
+    graph = graph_compiler.transpile(loss, to="tensorflow", args=(jnp.ones(3),))
+
+    @tf.function
+    def slope(x: Any) -> Any:
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            result = graph(x)
+        return tape.gradient(result, x)
+
+    x = np.array([0.5, 1.0, -2.0], np.float32)
+    np.testing.assert_allclose(slope(tf.constant(x)), jax.grad(loss)(x), rtol=1e-6)

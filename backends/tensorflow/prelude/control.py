@@ -296,7 +296,7 @@ def made_dependent(earlier: tf.Tensor, arrays: tuple[tf.Tensor, ...]) -> tuple[t
     # XLA would merge a second computation from the same arrays with the first.
     if tf.executing_eagerly():
         return arrays
-    element = tf.cast(tf.reduce_max(tf.reshape(earlier, [-1])[:1]), tf.bool)
+    element = tf.reduce_any(tf.cast(tf.reshape(earlier, [-1])[:1], tf.bool))
     # The bool equals itself, so this is -0.0, but XLA does not know that. To add 0.0 would change -0.0.
     nothing = tf.where(element == element, -0.0, math.nan)
     return tuple(
