@@ -104,13 +104,13 @@ def astype(x: Operand, *, dtype: str, out: tuple[object, ...] = ()) -> str:
     source = x.dtype or ""
     if is_complex(source) and target == "bool":
         return f"({x} != 0)"
-    if is_complex(source) and not is_complex(target):
-        return f"tf.cast(tf.math.real({x}), {dtype})"
-    if is_floating(source) and target in _WRAPPING_DTYPES:
-        return f"tf.cast(tf.cast({x}, tf.{_WRAPPING_DTYPES[target]}), {dtype})"
-    if is_floating(source) and target == "uint64":
-        return f"uint64_of_floats({x})"
-    return f"tf.cast({x}, {dtype})"
+    is_real_part = is_complex(source) and not is_complex(target)
+    real = f"tf.math.real({x})" if is_real_part else str(x)
+    if (is_real_part or is_floating(source)) and target in _WRAPPING_DTYPES:
+        return f"tf.cast(tf.cast({real}, tf.{_WRAPPING_DTYPES[target]}), {dtype})"
+    if (is_real_part or is_floating(source)) and target == "uint64":
+        return f"uint64_of_floats({real})"
+    return f"tf.cast({real}, {dtype})"
 
 
 rows.table(
