@@ -246,6 +246,14 @@ def _matches_recorded(check: Any, guard: Guard) -> Any:
     expected = np.asarray(guard.expected)
     if not check.shape.is_compatible_with(expected.shape):
         raise GuardFailed(f"{guard.recorded()} and has the shape {check.shape} for this call")
+    has_shape: Any = True
+    if not check.shape.is_fully_defined():
+        # A comparison would raise for shapes that do not broadcast, under XLA even in a branch not taken.
+        rank = expected.ndim
+        has_shape = tf.equal(tf.rank(check), rank) & tf.reduce_all(
+            tf.equal(_resized(tf.shape(check), rank), expected.shape)
+        )
+        check = tf.reshape(_resized(tf.reshape(check, [-1]), expected.size), expected.shape)
     with np.errstate(all="ignore"):
         wanted = expected.astype(check.dtype.as_numpy_dtype)
     if not (check.dtype.is_floating or check.dtype.is_complex):
@@ -261,7 +269,11 @@ def _matches_recorded(check: Any, guard: Guard) -> Any:
             same |= (
                 tf.not_equal(check, 0) & (tf.abs(check - wanted) <= tolerance) & tf.math.is_finite(tolerance)
             )
-    return tf.reduce_all(tf.equal(tf.shape(check), expected.shape)) & tf.reduce_all(same)
+    return tf.reduce_all(same) & has_shape
+
+
+def _resized(vector: Any, count: int) -> Any:
+    return tf.concat([vector, tf.zeros(count, vector.dtype)], 0)[:count]
 
 
 def _is_same(check: Any, wanted: Any) -> Any:

@@ -19,9 +19,12 @@ pytest.importorskip("transformers")
 
 import graph_compiler as gc  # noqa: E402
 from graph_compiler.backends import tensorflow as backend  # noqa: E402
+from graph_compiler.backends.tensorflow.native import _matches_recorded  # noqa: E402
 from graph_compiler.codegen import load, write  # noqa: E402
 from graph_compiler.errors import CallMismatch, GuardFailed  # noqa: E402
 from graph_compiler.ir import Builder, Graph  # noqa: E402
+from graph_compiler.ir.graph import Guard  # noqa: E402
+from graph_compiler.ir.node import Origin, Value  # noqa: E402
 from graph_compiler.ops import ArraySpec  # noqa: E402
 from tests.corpora.models import small  # noqa: E402
 from tests.corpora.test_models import converted, doubled, eager, probes, tiny, torch_gradients  # noqa: E402
@@ -150,6 +153,37 @@ def test_guards_on_unknown_sizes_are_checked_when_the_function_runs() -> None:
                 match=r"GuardFailed: .* was recorded for x\.shape\[0\] > 2, which",
             ):
                 traced(tf.ones([2]))
+
+
+@pytest.mark.parametrize("expected", [True, [1.0, 2.0, 3.0], [[True, False]], []], ids=str)
+@pytest.mark.parametrize("jit_compile", [False, True])
+def test_elements_of_another_shape_differ_from_the_recorded_ones(expected: Any, jit_compile: bool) -> None:
+    dtype = tf.as_dtype(np.asarray(expected).dtype)
+    guard = Guard(Value("check", None), expected, Origin("f.py", 3))
+    matches = tf.function(
+        lambda check: _matches_recorded(check, guard), [tf.TensorSpec(None, dtype)], jit_compile=jit_compile
+    )
+    for other in (
+        expected,
+        True,
+        [1.0],
+        [1.0, 2.0],
+        [1.0, 2.0, 3.0, 4.0],
+        [[True], [False]],
+        np.ones((0, 2)),
+    ):
+        check = np.asarray(other).astype(dtype.as_numpy_dtype)
+        assert bool(matches(check)) == np.array_equal(check, expected)
+
+
+@pytest.mark.parametrize("dtype", [torch.int8, torch.uint8, torch.int16, torch.int32], ids=str)
+@pytest.mark.filterwarnings("ignore:Casting complex values to real")
+def test_real_parts_wrap_around_in_narrow_integers(dtype: torch.dtype) -> None:
+    x = torch.tensor([300 + 5j, -3, 70000 - 1j])
+    graph = gc.transpile(lambda x: x.to(dtype), to="tensorflow", args=(x,))
+    # The second call is compiled by XLA.
+    for _ in range(2):
+        assert_same(graph(x), x.to(dtype))
 
 
 def halved(x: Any) -> Any:

@@ -55,7 +55,14 @@ def read_only(x):
 
 
 _CONVERT: dict[str, Callable[[Any], Any]] = {"numpy": np.copy, "torch": torch.tensor, "jax": jnp.asarray}
-QUESTIONS = [copied_if_it_shares, view_shares, a_part_without_elements, with_a_constant, contiguous, read_only]
+QUESTIONS = [
+    copied_if_it_shares,
+    view_shares,
+    a_part_without_elements,
+    with_a_constant,
+    contiguous,
+    read_only,
+]
 
 
 @pytest.mark.parametrize("to", list(_CONVERT))
