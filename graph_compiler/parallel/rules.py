@@ -119,6 +119,11 @@ def layouts_of(
                     # What is made of a layout that does not fit would hide that from the check below.
                     require_fit(f"parameter {name!r}", shape, found[name], sizes)
                 layout = rule(shape, sizes, found[name]) if callable(rule) else tuple(rule)
+                if not isinstance(layout, tuple):
+                    raise InvalidOption(
+                        f"the rule for parameter {name!r} gives {layout!r}, and has to give a tuple: for "
+                        "each axis the name of a mesh axis, several of them, or None"
+                    )
                 # Predefined rules adapt to the mesh. The user's own rules raise an error if they do not fit.
                 found[name] = (
                     _without_uneven_axes(shape, layout, sizes) if isinstance(one, PresetRules) else layout

@@ -228,8 +228,9 @@ class Executable:
             return (self.function if compiled else self.flat)(*leading, *leaves)
         # The target may raise anything. What it raises is translated, or raised again.
         except Exception as problem:
-            if isinstance(problem, KeyError) and problem.args[0] in self._graph.parameters:
-                raise missing_weight_error(self._graph, problem.args[0]) from None
+            name = problem.args[0] if isinstance(problem, KeyError) and problem.args else None
+            if name in self._graph.parameters:
+                raise missing_weight_error(self._graph, name) from None
             # AutoGraph of TensorFlow converts this method, and cannot convert an assignment expression.
             foreign = foreign_weight_error(self._graph, self._target, leading)
             if foreign is not None:

@@ -159,7 +159,9 @@ class LossFunction:
     def _recorded_result(self, graph: Graph, given: tuple[Any, Any]) -> Any:
         if not graph.variants:
             raise GuardFailed(f"the loss {self.name} is not recorded yet")
-        return graph.functional(graph.parameters, *given)
+        # The new state of a loss is dropped.
+        result, _ = graph._functional(graph.parameters, given, {}, None, None)
+        return result
 
     def _checked_result(self, found: Any) -> tuple[Any, dict[str, Any]]:
         more: dict[str, Any] = {}

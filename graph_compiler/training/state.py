@@ -177,12 +177,15 @@ def _graph_of(model: Any, to: str | None, given: ExampleInputs) -> Graph:
     args, kwargs, parameters = given
     if to is not None:
         _engine_of(backends.get(to).name)
-    if isinstance(model, Graph):
-        graph = model if to in (None, _target_name(model)) else model.to(to)
-    else:
-        graph = compile(model, to=to, args=args, kwargs=kwargs, parameters=parameters)
+    graph: Graph = (
+        model
+        if isinstance(model, Graph)
+        else compile(model, to=to, args=args, kwargs=kwargs, parameters=parameters)
+    )
     if not graph.variants and (args is not None or kwargs is not None):
         graph.add_variant(tuple(args or ()), dict(kwargs or {}), "args= of TrainState.create")
+    if graph.variants and to not in (None, _target_name(graph)):
+        graph = graph.to(to)
     if not graph.variants:
         raise InvalidOption(
             f"{graph.name} is not recorded yet: give an example of its inputs, args=(x,), or call the graph "

@@ -202,15 +202,20 @@ def _record(state: TrainState, taken: Batch) -> None:
             plan.loss.record(found, unflatten_batch(taken.tree, taken.unplaced)[2])
 
 
+def _shape_text(item: Any) -> str:
+    shape = getattr(item, "shape", None)
+    return f"is a {type(item).__name__}" if shape is None else f"has the shape {list(shape)}"
+
+
 def _require_like(state: TrainState, gradients: Arrays) -> None:
     trained = state.held.trained
     wrong = [
         *(f"missing: {name}" for name in trained if name not in gradients),
         *(f"unexpected: {name}" for name in gradients if name not in trained),
         *(
-            f"{name} has the shape {list(gradients[name].shape)}, and the parameter {list(array.shape)}"
+            f"{name} {_shape_text(gradients[name])}, and the parameter has the shape {list(array.shape)}"
             for name, array in trained.items()
-            if name in gradients and tuple(gradients[name].shape) != tuple(array.shape)
+            if name in gradients and tuple(getattr(gradients[name], "shape", (None,))) != tuple(array.shape)
         ),
     ]
     if wrong:

@@ -24,6 +24,7 @@ import graph_compiler  # noqa: E402
 from graph_compiler import training, transforms  # noqa: E402
 from graph_compiler.errors import CallMismatch, FrameworkNotInstalled, InvalidOption, NotCompilable  # noqa: E402
 from graph_compiler.ops.dtypes import dtype_name  # noqa: E402
+from graph_compiler.parallel.rules import layouts_of  # noqa: E402
 from graph_compiler.training.losses import LossFunction, ReportErrors  # noqa: E402
 from tests.support.logs import logged  # noqa: E402
 
@@ -562,6 +563,7 @@ def step(batch: Any = BATCHES[0], **options: Any) -> Any:
         (lambda: step((np.array([[1, None]], object), BATCHES[0][1])), CallMismatch, r"a batch holds a ndarray object\[1, 2\], a type that jax has no array for"),
         (lambda: step((np.array(["a"], object), BATCHES[0][1]), model=graph("torch")), CallMismatch, "a type that torch has no array for"),
         (lambda: training.apply_gradients(create(), {"first.weight": np.ones(3)}), CallMismatch, r"first.weight has the shape \[3\]"),
+        (lambda: training.apply_gradients(create(), {"first.weight": [1.0]}), CallMismatch, "first.weight is a list"),
         (lambda: training.fit(create(), iter([]), progress=False), InvalidOption, "the data of epoch 1 is empty"),
         (lambda: training.fit(create(), [], epochs=0), InvalidOption, "epochs= is 0"),
         (lambda: training.fit(create(), [], callbacks=[3]), InvalidOption, "callbacks= has 3"),
@@ -674,3 +676,29 @@ def test_a_loss_that_takes_no_integers_of_32_bits_is_told() -> None:
     with logged(logging.INFO) as messages:
         loss.record(jax.numpy.ones((2, 3)), jax.numpy.array([0, 2], "int32"))
     assert any("gave up: recording the loss with integers of 32 bits" in message for message in messages)
+
+
+@pytest.mark.parametrize("to", TARGETS)
+def test_a_graph_that_was_not_called_yet_for_another_target(to: str) -> None:
+    lazy = graph_compiler.compile(classifier(), to="torch")
+    state = training.TrainState.create(lazy, RULE, loss=cross_entropy, to=to, args=(torch.ones(5, 4),))
+    _, found = trained(state)
+    np.testing.assert_allclose(found, by_hand(BATCHES)[1], rtol=1e-5)
+
+
+def test_state_of_a_loss_is_no_metric() -> None:
+    calls: list[int] = [0]
+
+    def loss(output: Any, target: Any) -> Any:
+        calls[0] += 1
+        return cross_entropy(output, target) * 1.0
+
+    state = training.TrainState.create(classifier(), RULE, loss=loss, to="jax", args=(torch.ones(5, 4),))
+    _, metrics = training.single_train_step(state, BATCHES[0])
+    assert list(metrics) == ["loss"]
+
+
+@pytest.mark.parametrize("rule", [lambda *given: None, lambda *given: "data"], ids=["None", "a text"])
+def test_a_rule_of_the_user_gives_a_tuple(rule: Any) -> None:
+    with pytest.raises(InvalidOption, match=r"the rule for parameter 'weight' gives .* has to give a tuple"):
+        layouts_of({"weight": (4, 2)}, {"weight": rule}, {"data": 2})
