@@ -80,6 +80,13 @@ class Slotted:
         self.factor = 2
 
 
+class Unset(Slotted):
+    """An object with attributes and a slot that has no value."""
+
+    def __init__(self) -> None:
+        self.other = 2
+
+
 class Private:
     __slots__ = ("__factor",)
 
@@ -341,6 +348,9 @@ UNNOTICED: dict[str, Change] = {
         _instance,
         lambda h: len(type(h).__mro__),
         lambda h: setattr(type(h), "__bases__", (type("Between", type(h).__bases__, {}),)),
+    ),
+    "slot without a value": Change(
+        Unset, lambda h: getattr(h, "factor", h.other), lambda h: setattr(h, "factor", 5)
     ),
 }
 # (name, source): the error instead.

@@ -251,6 +251,27 @@ def test_stateful_arguments_with_slots(to: str) -> None:
         assert_same((mine.total, mine.steps), (same.total, same.steps))
 
 
+class Unset(Slotted):
+    """An object with attributes and a slot that gets its value later."""
+
+    def __init__(self) -> None:
+        self.steps = 0
+
+
+def test_a_slot_that_the_function_sets_first() -> None:
+    held = Unset()
+
+    def function(x: Any) -> Any:
+        before = hasattr(held, "total")
+        held.total = x
+        return x + 1 if before else x
+
+    x = torch.ones(2)
+    graph = gc.compile(function, args=(x,))
+    assert not hasattr(held, "total")
+    assert [graph(x).tolist() for _ in range(2)] == [[1, 1], [2, 2]] and held.total is x
+
+
 def test_a_path_that_leads_nowhere() -> None:
     with pytest.raises(CallMismatch, match=r"nothing at \[0, 'theirs'\]"):
         gc.compile(

@@ -304,8 +304,11 @@ def _has_attributes_of(item: Any, before: dict[Any, Any]) -> bool:
     now: Any = getattr(item, "__dict__", before)
     if len(now) + 1 != len(before) or before.get(_CLASS_OF) is not type(item):
         return False
-    return all(map(is_, islice(before, 1, None), now)) and all(
-        map(is_, islice(before.values(), 1, None), now.values())
+    # All parts before are in the ``__dict__``, so no slot had a value.
+    return (
+        all(map(is_, islice(before, 1, None), now))
+        and all(map(is_, islice(before.values(), 1, None), now.values()))
+        and not any(hasattr(item, name) for name in slots_of(item))
     )
 
 
