@@ -6,7 +6,9 @@ import ast
 
 import pytest
 
+from graph_compiler.recording.control_flow import ArrayKind
 from graph_compiler.recording.control_flow.jumps import writes
+from graph_compiler.recording.control_flow.variables import VariableLeaf, common_kind
 
 # Code, and the variables that it assigns in its own scope.
 BLOCKS: dict[str, tuple[str, str]] = {
@@ -26,3 +28,9 @@ BLOCKS: dict[str, tuple[str, str]] = {
 def test_writes(name: str) -> None:
     code, expected = BLOCKS[name]
     assert sorted(writes(ast.parse(code).body)) == sorted(expected.split())
+
+
+@pytest.mark.parametrize("dtype", ["string", "key<fry>", "object", "variant"])
+def test_a_number_and_an_array_of_no_numbers_have_nothing_in_common(dtype: str) -> None:
+    number, array = VariableLeaf(0.0, ArrayKind("float32", (), number=True)), ArrayKind(dtype, ())
+    assert common_kind(number, VariableLeaf(object(), array)) is None

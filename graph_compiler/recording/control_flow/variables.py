@@ -409,5 +409,6 @@ def _can_become(number: VariableLeaf, array: ArrayKind) -> bool:
 
 
 def _place(dtype: str) -> int:
+    """Return the place of a dtype in ``_ORDER``; -1 for dtypes of no numbers, such as strings."""
     kind = "b" if dtype == "bool" else "f" if dtype == "bfloat16" else dtype[0]
-    return _ORDER.index(kind)
+    return _ORDER.index(kind) if kind in _ORDER else -1
