@@ -76,6 +76,22 @@ def test_what_python_refuses_holds_for_the_numbers(source: str) -> None:
         )
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: math.isclose(x.shape[0], 3.0, rel_tol=-1.0),
+        lambda x: math.isclose(float(x[0, 0]), 3.0, abs_tol=-1.0),
+        lambda x: math.dist((x.shape[0],), (1, 2)),
+    ],
+    ids=["relative tolerance", "absolute tolerance of an element", "points of other dimensions"],
+)
+@pytest.mark.parametrize("source", EVERY_SOURCE)
+def test_python_refuses_the_arguments(call: Callable[[Any], Any], source: str) -> None:
+    x = _ones(source, 3, 2)
+    with pytest.raises(ValueError, match=r"must be non-negative|same number of dimensions"):
+        graph_compiler.compile(lambda x: x * call(x), args=(x,))
+
+
 def test_a_number_of_sizes_goes_into_functions_that_jax_traces_by_itself() -> None:
     jax = pytest.importorskip("jax")
     scaled = jax.jit(lambda x, scale: x * scale + x.sum())

@@ -130,13 +130,17 @@ def _hypot(*numbers: Any) -> Any:
     )
 
 
+@forwards
 def _dist(p: Any, q: Any) -> Any:
     if len(p) != len(q):
         raise ValueError("both points must have the same number of dimensions")
     return math.hypot(*map(operator.sub, p, q))
 
 
+@forwards
 def _isclose(a: Any, b: Any, *, rel_tol: float = 1e-09, abs_tol: float = 0.0) -> bool:
+    if rel_tol < 0 or abs_tol < 0:
+        raise ValueError("tolerances must be non-negative")
     distance = abs(a - b)
     # ``|`` instead of ``or`` reads no truth value of an intermediate result.
     is_near = (distance <= rel_tol * abs(a)) | (distance <= rel_tol * abs(b)) | (distance <= abs_tol)
