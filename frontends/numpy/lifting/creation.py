@@ -106,6 +106,9 @@ def _bounds(bounds: tuple[Any, ...], start: Any, stop: Any, step: Any) -> tuple[
         (last if last is not None else stop),
         (by if by is not None else step),
     )
+    # As in NumPy, a start alone is the stop.
+    if last is None:
+        first, last = 0, first
     return (0 if first is None else first), last, (1 if by is None else by)
 
 
