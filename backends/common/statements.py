@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from ...ir.node import Block, Node, Value
+from ...sizes import hint_of
 from ...trees import iterate_structure
 from .structured import Loop, Scope, WrittenRegion, assigned, names_of
 
@@ -151,14 +152,16 @@ def _is_read(block: Block, number: Value) -> bool:
 def _bounds(node: Node) -> Sequence[Any] | None:
     """Return start, stop and step of an ``arange``.
 
-    Return None for a recorded call that passes one of them by keyword, or none by position.
+    Return None for a recorded call that passes one of them by keyword, none by position, or a float or None.
     """
     if node.record is None:
         return [node.params[name] for name in ("start", "stop", "step")]
     if not node.inputs or not {"start", "stop", "end", "step"}.isdisjoint(node.params):
         return None
     start, stop, *step = node.inputs if len(node.inputs) > 1 else (0, *node.inputs)
-    return [start, stop, *(step or [1])]
+    bounds = [start, stop, *(step or [1])]
+    # torch converts floats, and NumPy takes a stop of None for a start of 0.
+    return None if any(isinstance(hint_of(item), (float, type(None))) for item in bounds) else bounds
 
 
 def _range(scope: Scope, bounds: Sequence[Any]) -> str:
