@@ -14,7 +14,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from ...contracts.parallelism import Arrays, Layout, running_over_mesh
 from ...errors import UnsupportedOperation
 from .collectives import COMMUNICATION, communication_errors
-from .transforms import OutOfPlaceMode
+from .transforms import ComposingMode
 
 _REMEDY = (
     "torch has no rule for this operation on a DTensor of such a layout. Lay the parameters before it out "
@@ -88,7 +88,7 @@ def over_mesh(mesh: DeviceMesh) -> Iterator[None]:
             communication_errors(mesh.get_group(0), COMMUNICATION),
             implicit_replication(),
             attention,
-            OutOfPlaceMode(),
+            ComposingMode(),
             running_over_mesh(mesh),
         ):
             yield

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
 from typing import Any, ClassVar
@@ -31,9 +32,10 @@ from .native import CorrectForwardMode, is_without_derivative, target
 from .prelude.control import run_again
 
 # --------------------------------------------------------------------------------------------------- composed
-# Operations that torch composes of in-place writes, written without them.
+# Operations that ``DTensor`` rejects or computes wrongly, composed of others.
 #
-# ``DTensor`` rejects in-place writes that change the layout.
+# It rejects in-place writes that change the layout. It averages the means of a loss on each device, which is
+# wrong if classes are ignored, and the gradients of some losses count the elements of one device only.
 
 
 def rms_norm(
@@ -54,11 +56,70 @@ def rms_norm(
     return (normed if weight is None else normed * weight).to(input.dtype)
 
 
-_COMPOSED: dict[Any, Callable[..., Any]] = {functional.rms_norm: rms_norm, torch.rms_norm: rms_norm}
+def _mean_of_elements(losses: torch.Tensor, options: Mapping[str, Any]) -> torch.Tensor:
+    return losses.mean()
 
 
-class OutOfPlaceMode(TorchFunctionMode):
-    """Context manager that computes the functions in ``_COMPOSED`` without in-place writes."""
+def _mean_of_classes(losses: torch.Tensor, options: Mapping[str, Any]) -> torch.Tensor:
+    target, weight, ignored = options["target"], options["weight"], options["ignore_index"]
+    if weight is None:
+        total = (target != ignored).sum()
+    else:
+        # This is the sum of the weights of the classes in ``target``.
+        ones = torch.full_like(options["input"], -1.0)
+        total = functional.nll_loss(ones, target, weight, ignore_index=ignored, reduction="sum")
+    # A sum in half precision may overflow.
+    wide = torch.promote_types(losses.dtype, torch.float32)
+    return (losses.sum(dtype=wide) / total).to(losses.dtype)
+
+
+def _with_mean(loss: Callable[..., Any], mean: Callable[[Any, Mapping[str, Any]], Any]) -> Callable[..., Any]:
+    """Return ``loss`` with the reduction ``"mean"`` computed by ``mean``.
+
+    ``mean`` gets the losses without a reduction, and the arguments by name.
+    """
+    signature = inspect.signature(loss)
+
+    @functools.wraps(loss)
+    def composed(*args: Any, **kwargs: Any) -> Any:
+        given = signature.bind(*args, **kwargs)
+        given.apply_defaults()
+        options = given.arguments
+        # Old code of torch passes these options instead.
+        old = options.get("size_average"), options.get("reduce")
+        is_mean = options["reduction"] == "mean" and old == (None, None)
+        # torch composes these means itself.
+        is_composed = (
+            options["target"].is_floating_point()
+            if mean is _mean_of_classes
+            else loss is functional.mse_loss and options.get("weight") is not None
+        )
+        if not is_mean or is_composed:
+            return loss(*args, **kwargs)
+        options["reduction"] = "none"
+        return mean(loss(*given.args, **given.kwargs), options)
+
+    return composed
+
+
+_COMPOSED: dict[Any, Callable[..., Any]] = {
+    functional.rms_norm: rms_norm,
+    torch.rms_norm: rms_norm,
+    **{
+        loss: _with_mean(loss, _mean_of_elements)
+        for loss in (
+            functional.binary_cross_entropy, functional.huber_loss, functional.mse_loss,
+            functional.smooth_l1_loss, functional.soft_margin_loss,
+        )
+    },
+    **{
+        loss: _with_mean(loss, _mean_of_classes) for loss in (functional.cross_entropy, functional.nll_loss)
+    },
+}  # fmt: skip
+
+
+class ComposingMode(TorchFunctionMode):
+    """Context manager that computes the functions in ``_COMPOSED`` by operations that suit ``DTensor``."""
 
     def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         return _COMPOSED.get(function, function)(*args, **(kwargs or {}))

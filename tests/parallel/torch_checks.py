@@ -378,6 +378,28 @@ def check_copies_of_states_stay_apart() -> None:
         torch.testing.assert_close([dict(one) for one in after], before)
 
 
+def check_means_of_losses() -> None:
+    mesh = init_device_mesh("cpu", (2,), mesh_dim_names=("data",))
+    classes = torch.tensor([0, 1, -100, -100, 1, 1, -100, -100, 0, 1, 1, 0, 1, 0, 0, 1]).reshape(8, 2)
+    for loss, wanted in (
+        (torch.nn.MSELoss(), torch.ones(8, 2)),
+        (torch.nn.HuberLoss(), torch.ones(8, 2)),
+        (lambda found, wanted: torch.nn.functional.cross_entropy(found, wanted[:, 0]), classes),
+        (torch.nn.CrossEntropyLoss(torch.tensor([1.0, 3.0])), classes[:, 1]),
+    ):
+
+        def state(loss: Any = loss) -> Any:
+            torch.manual_seed(0)
+            return training.TrainState.create(torch.nn.Linear(3, 2), "sgd", loss=loss, args=(x,))
+
+        expected, metrics = training.single_train_step(state(), (x, wanted))
+        sharded = parallel.shard(state(), mesh, parallel.rules.fsdp())
+        found, same = training.single_train_step(sharded, (x, wanted))
+        close(same["loss"], metrics["loss"])
+        for name, array in parallel.unreplicate(found).held.trained.items():
+            close(array, expected.held.trained[name])
+
+
 class Scaled(torch.nn.Module):
     def __init__(self) -> None:
         super().__init__()
@@ -647,7 +669,7 @@ TOGETHER = (
     check_layouts_over_meshes, check_hints, check_training, check_processes_draw_different_numbers, check_buffers_are_averaged, check_wrong_uses,
     check_a_process_that_changes_alone, check_arrays_that_look_like_refusals, check_calls_like_the_last_one, check_arrays_are_let_go,
     check_gradients_that_are_recorded, check_gradients_that_cannot_be_recorded, check_maps, check_copies_of_states_stay_apart,
-    check_optimizer_state_of_a_weight_without_axes,
+    check_optimizer_state_of_a_weight_without_axes, check_means_of_losses,
 )  # fmt: skip
 RUNS: tuple[tuple[int, int, tuple[Callable[[], None], ...]], ...] = (
     (2, 60, TOGETHER),

@@ -19,7 +19,7 @@ import torch.nn.functional as F  # noqa: E402
 
 import graph_compiler  # noqa: E402
 from graph_compiler.backends.torch import target  # noqa: E402
-from graph_compiler.backends.torch.transforms import OutOfPlaceMode  # noqa: E402
+from graph_compiler.backends.torch.transforms import ComposingMode  # noqa: E402
 from graph_compiler.errors import CallMismatch, GuardFailed, UnsupportedOperation  # noqa: E402
 from graph_compiler.runtime.frameworks import backend_of  # noqa: E402
 from tests.corpora.models import small  # noqa: E402
@@ -452,6 +452,35 @@ def test_second_derivatives_of_incomplete_gamma_functions(name: str) -> None:
 @pytest.mark.parametrize("function", [torch.rms_norm, F.rms_norm])
 def test_a_composed_norm_takes_the_keywords_of_torch(function: Any) -> None:
     given = {"input": torch.randn(2, 3), "normalized_shape": (3,), "weight": torch.randn(3), "eps": 1e-3}
-    with OutOfPlaceMode():
+    with ComposingMode():
         found = function(**given)
     torch.testing.assert_close(found, function(**given))
+
+
+_CLASSES = torch.tensor([0, 2, -100, 1, 2, 2])
+_LOSSES: tuple[tuple[Any, Any, dict[str, Any]], ...] = (
+    (F.mse_loss, torch.rand(6, 3), {}),
+    (F.mse_loss, torch.rand(6, 3), {"weight": torch.rand(6, 3)}),
+    (F.mse_loss, torch.rand(6, 3), {"reduction": "sum"}),
+    (F.huber_loss, torch.rand(6, 3), {"delta": 0.3}),
+    (F.smooth_l1_loss, torch.rand(6, 3), {"beta": 0.3}),
+    (F.soft_margin_loss, torch.rand(6, 3).sub(0.5).sign(), {}),
+    (F.binary_cross_entropy, torch.rand(6, 3), {"weight": torch.rand(6, 3)}),
+    (F.nll_loss, _CLASSES, {}),
+    (F.nll_loss, _CLASSES.clamp(0), {"weight": torch.rand(3), "ignore_index": 2, "reduction": "none"}),
+    (F.cross_entropy, _CLASSES, {"weight": torch.rand(3), "label_smoothing": 0.1}),
+    (F.cross_entropy, torch.rand(6, 3), {}),
+    (F.cross_entropy, _CLASSES, {"reduction": "sum"}),
+)
+
+
+@pytest.mark.parametrize("row", _LOSSES, ids=lambda row: "-".join((row[0].__name__, *row[2])))
+def test_composed_losses_are_those_of_torch(row: tuple[Any, Any, dict[str, Any]]) -> None:
+    loss, target, options = row
+    given = torch.rand(6, 3).requires_grad_()
+    expected = loss(given, target, **options)
+    with ComposingMode():
+        found = loss(given, target, **options)
+    torch.testing.assert_close(found, expected)
+    gradients = [torch.autograd.grad(each.sum(), given)[0] for each in (found, expected)]
+    torch.testing.assert_close(*gradients)
