@@ -123,10 +123,8 @@ def _level_of_user() -> int:
 
 
 def _is_internal(frame: Any) -> bool:
-    package = __name__.partition(".")[0]
-    return frame.f_globals.get("__name__", "").partition(".")[
-        0
-    ] == package or frame.f_code.co_filename.startswith("<graph_compiler ")
+    package, module = __name__.partition(".")[0], str(frame.f_globals.get("__name__"))
+    return module.partition(".")[0] == package or frame.f_code.co_filename.startswith("<graph_compiler ")
 
 
 # -------------------------------------------------------------------------------------------------- compilers

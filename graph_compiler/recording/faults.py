@@ -38,7 +38,7 @@ def owner_of_frame(frame: FrameType) -> Owner:
     if (
         frame.f_code in FORWARDING
         or frame.f_code.co_filename.startswith(GENERATED)
-        or _PRELUDE in frame.f_globals.get("__name__", "")
+        or _PRELUDE in str(frame.f_globals.get("__name__"))
     ):
         return "user"
     owner = owner_of(frame)

@@ -356,6 +356,13 @@ def test_exceptions_of_the_users_code_come_out_as_they_are(framework: str, funct
     assert isinstance(caught.value, (type(expected.value), TracingError, TypeError))
 
 
+def test_code_of_a_module_without_a_name() -> None:
+    space: dict[str, Any] = {"__name__": None}
+    exec("def function(x):\n    raise ValueError('mine')\n", space)
+    with pytest.raises(ValueError, match="mine"):
+        graph_compiler.compile(space["function"], args=(X,))
+
+
 WRONG_CALLS_OF_TORCH: dict[str, tuple[Any, str]] = {
     "a product": (lambda torch, x: x @ x, "mat1 and mat2"),
     "a gradient of a constant": (

@@ -221,7 +221,7 @@ def in_check() -> bool:
     has a ``try`` statement around it.
     """
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and _passes_on(frame.f_globals.get("__name__", "") + "."):
+    while frame is not None and _passes_on(f"{frame.f_globals.get('__name__')}."):
         frame = frame.f_back
     if frame is None:
         return False
