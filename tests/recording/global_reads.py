@@ -111,17 +111,31 @@ def _wrapped(x: Any) -> Any:
     return x + 1
 
 
+def _merged(x: Any) -> Any:
+    return x * (globals() | {"other": 2}).get("factor", 1)
+
+
+def _merged_from_the_right(x: Any) -> Any:
+    return x * ({"factor": 1} | globals())["factor"]
+
+
 # The dict contains itself.
 _NAME, _ITSELF = "factor", globals()
 FUNCTIONS = (
     _by_get, _by_item, _by_name_of_another, _kept, _all, _by_eval, _by_exec, _in_module, _of_module, _asked_of_module, _in_modules,
-    _imported, _imported_from, _listed, _named_in_module, _of_function, _wrapped,
+    _imported, _imported_from, _listed, _named_in_module, _of_function, _wrapped, _merged, _merged_from_the_right,
 )  # fmt: skip
 
 
 def counting(x: Any) -> Any:
     globals()["added"] = globals().get("added", 0) + 1
     return x * globals()["added"]
+
+
+def counting_in_place(x: Any) -> Any:
+    held = globals()
+    held |= {"added": held.get("added", 0) + 1}
+    return x * held["added"]
 
 
 def asking(x: Any) -> Any:
@@ -132,4 +146,6 @@ def asking(x: Any) -> Any:
         [*held] == [*held.copy()],
         isinstance(held, dict),
         held["np"] is np,
+        held == globals(),
+        [*reversed(held)][::-1] == [*held],
     )

@@ -126,15 +126,22 @@ class _Noted(dict[str, Any]):
 def _noting(name: str, note: Callable[[_Noted, Any], None]) -> Callable[..., Any]:
     def method(self: _Noted, *args: Any, **kwargs: Any) -> Any:
         note(self, args[0] if args else None)
-        return getattr(self._space, name)(*args, **kwargs)
+        # Some methods of dicts read the copy in a ``_Noted``.
+        plain = [item._space if isinstance(item, _Noted) else item for item in args]
+        found = getattr(self._space, name)(*plain, **kwargs)
+        # ``|=`` returns the dict itself, whose further lookups would not be noted.
+        return self if found is self._space else found
 
     return method
 
 
 _METHODS: dict[str, Callable[[_Noted, Any], None]] = {
-    **dict.fromkeys(("__setitem__", "update"), lambda noted, _: None),
+    **dict.fromkeys(("__setitem__", "update", "__ior__", "clear"), lambda noted, _: None),
     **dict.fromkeys(
-        ("__iter__", "__len__", "keys", "values", "items", "copy"),
+        (
+            *("__iter__", "__reversed__", "__len__", "keys", "values", "items", "copy", "popitem"),
+            *("__or__", "__ror__", "__eq__", "__ne__"),
+        ),
         lambda noted, _: noted._reads.note_all(noted._space),
     ),
     **dict.fromkeys(
