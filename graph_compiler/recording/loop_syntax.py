@@ -18,7 +18,7 @@ from ..errors import Signal
 from ..ir.quotation import Position, nodes_around, nodes_at
 from ..registration import entry_method, packages, responds_to
 from .code.ownership import owner_of, package_of
-from .code.syntax import syntax_of
+from .code.syntax import parameters_of, syntax_of
 from .control_flow.jumps import Liveness, walk, writes
 from .reachability.references import cell_is_filled
 
@@ -190,8 +190,11 @@ def _found_in(around: tuple[Any, ...]) -> Found:
 
 def _own(function: Any) -> frozenset[str]:
     declared = (node for node in walk(function.body) if isinstance(node, (ast.Global, ast.Nonlocal)))
-    arguments = frozenset(node.arg for node in ast.walk(function.args) if isinstance(node, ast.arg))
-    return (writes(function.body) | arguments).difference(*(node.names for node in declared))
+    return (
+        writes(function.body)
+        .union(parameters_of(function.args))
+        .difference(*(node.names for node in declared))
+    )
 
 
 def _used_at(function: Any, loop: Loop) -> frozenset[str]:

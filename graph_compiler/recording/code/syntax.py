@@ -73,6 +73,23 @@ def syntax_of(code: CodeType) -> ast.FunctionDef | ast.Lambda | None:
     return found[0] if len(found) == 1 else None
 
 
+def parameters_of(arguments: ast.arguments) -> list[str]:
+    """Return the names of the parameters, without those of lambdas in their defaults and annotations.
+
+    >>> function = ast.parse("lambda x, *, key=lambda y: y: x", mode="eval").body
+    >>> parameters_of(function.args)
+    ['x', 'key']
+    """
+    several = (
+        *arguments.posonlyargs,
+        *arguments.args,
+        *arguments.kwonlyargs,
+        arguments.vararg,
+        arguments.kwarg,
+    )
+    return [one.arg for one in several if one]
+
+
 def _first_line(function: ast.FunctionDef) -> int:
     return min([function.lineno, *(decorator.lineno for decorator in function.decorator_list)])
 

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 from ...forwarding import forwards
 from ...sizes import apply
 from ..code.names import names_read
+from ..code.syntax import parameters_of
 from .host_math import Symbols, called
 from .patch import Replacement
 
@@ -96,7 +97,7 @@ def _uses_in(tree: ast.Module) -> Iterator[_Use]:
             # Decorators, defaults and annotations are evaluated outside of the function, its body inside.
             within = (*inside, _first_line(node))
             yield from (
-                _Use(name, within, is_argument=True) for name in _arguments(node.args) if name in _NAMES
+                _Use(name, within, is_argument=True) for name in parameters_of(node.args) if name in _NAMES
             )
             to_see += [(part, within) for part in (node.body if isinstance(node.body, list) else [node.body])]
             to_see += [
@@ -111,17 +112,6 @@ def _uses_in(tree: ast.Module) -> Iterator[_Use]:
 def _first_line(function: Any) -> int:
     first: int = min([function.lineno, *(one.lineno for one in getattr(function, "decorator_list", ()))])
     return first
-
-
-def _arguments(arguments: ast.arguments) -> Iterator[str]:
-    several = [
-        *arguments.posonlyargs,
-        *arguments.args,
-        *arguments.kwonlyargs,
-        arguments.vararg,
-        arguments.kwarg,
-    ]
-    yield from (one.arg for one in several if one)
 
 
 def _annotated(node: Any, texts: bool) -> Iterator[ast.AST]:
