@@ -135,8 +135,21 @@ class SliceIndices:
     def _is_whole(self, axis: int) -> bool:
         return bool(self.sizes[axis] == self.x.shape[axis])
 
+    def _starts_at_0(self, axis: int) -> bool:
+        """Return True if windows cover the whole axis, so that they are in bounds only if they start at 0."""
+        is_known = self.sizes[axis] != 1 or axis not in self.axes
+        return is_known and self._is_whole(axis) and axis not in self.collapsed
+
     def arrays(self, clip: bool) -> list[Value]:
         dtype = next(iter(self.starts.values())).dtype if self.starts else "int32"
+        if not clip:
+            self.inside.extend(
+                self.b.equal(start, 0)
+                for axis, start in self.starts.items()
+                if self._starts_at_0(axis)
+                and known_start(self.b, start) != 0
+                and not is_inside(self.b, start, 0, 0)
+            )
         return [self._array(axis, dtype, clip) for axis in self.axes]
 
     def _array(self, axis: int, dtype: str, clip: bool) -> Value:
@@ -161,7 +174,7 @@ class SliceIndices:
         tell which ones are in bounds may be appended to ``inside``.
         """
         start = self.starts.get(axis)
-        if start is None or self._is_whole(axis) and self.sizes[axis] != 1 and axis not in self.collapsed:
+        if start is None or self._starts_at_0(axis):
             return None
         number = known_start(self.b, start)
         if isinstance(number, int) and (known := self._known(number, axis)) is not None:
@@ -290,10 +303,13 @@ def gather(
         d.start_indices_batching_dims,
         as_given,
     )
-    if not places.axes:
-        return _without_index(b, x, places, int_tuple(d.offset_dims))
     fills = mode_name(mode) == "FILL_OR_DROP"
     arrays = places.arrays(clip=not fills)
+    if not places.axes:
+        found = _without_index(b, x, places, int_tuple(d.offset_dims))
+        return (
+            _fill_outside(b, found, places, int_tuple(d.offset_dims), fill_value) if places.inside else found
+        )
     shape = b.result.hints
     found = (
         b.take(x, arrays[0], axis=places.axes[0])

@@ -15,6 +15,24 @@ _SQUARE, _OTHER_SQUARE = array(4, 4), array(3, 3)
 _FOUR, _OTHER_FOUR = array(4, 6), array(6, 4)
 _I, _OTHER_I = ints(3, low=0, high=3), ints(5, low=-2, high=2)
 
+
+def _whole_windows(x, i):
+    """Read and write windows that start at ``i`` and are as long as the axis."""
+    gathered = lax.GatherDimensionNumbers((1, 2), (), (0,))
+    scattered = lax.ScatterDimensionNumbers((0, 1), (), (0,))
+    both = lax.GatherDimensionNumbers((1,), (1,), (0, 1))
+    return (
+        [lax.gather(x, i[:, None], gathered, x.shape, mode=mode) for mode in ("fill", "clip")],
+        lax.gather(x, jnp.stack([i, i + 1], -1), both, (x.shape[0], 1), mode="fill"),
+        [
+            scatter(x, i[at : at + 1], 2 * x, scattered, mode=mode)
+            for scatter in (lax.scatter, lax.scatter_add, lax.scatter_mul, lax.scatter_min)
+            for mode in ("fill", "clip")
+            for at in (0, 1)
+        ],
+    )
+
+
 SAMPLES = [
     *each(
         jnp,
@@ -419,6 +437,18 @@ SAMPLES = [
                 (Y, ints(5, low=0, high=2)),
             ),
             ("packbits", lambda x: jnp.logical_and(x, ~x), (bools(3, 4),), (bools(5, 2),)),
+            (
+                "windows over a whole axis",
+                _whole_windows,
+                (X, ints(2, low=0, high=2)),
+                (Y, ints(3, low=-1, high=2)),
+            ),
+            (
+                "windows over the only row",
+                _whole_windows,
+                (array(1, 4), ints(2, low=0, high=2)),
+                (array(1, 5), ints(3, low=-1, high=2)),
+            ),
         ]
     ),
 ]
