@@ -328,13 +328,29 @@ def named_leaves(item: Any) -> dict[str, Any]:
     >>> list(named_leaves({"layers": [jax.numpy.ones(2), 3]}))
     ['layers.0']
     """
-    paths, _ = jax.tree_util.tree_flatten_with_path(item)
-    return {_dotted_path(path): leaf for path, leaf in paths if isinstance(leaf, jax.Array)}
+    leaves, _ = _leaves_by_path(item)
+    return {path: leaf for path, leaf in leaves.items() if isinstance(leaf, jax.Array)}
 
 
 def with_leaves(item: Any, arrays: Mapping[str, Any]) -> Any:
+    leaves, tree = _leaves_by_path(item)
+    return jax.tree_util.tree_unflatten(tree, [arrays.get(path, leaf) for path, leaf in leaves.items()])
+
+
+def _leaves_by_path(item: Any) -> tuple[dict[str, Any], Any]:
+    """Return the leaves of a pytree by their dotted paths, and its structure."""
     paths, tree = jax.tree_util.tree_flatten_with_path(item)
-    return jax.tree_util.tree_unflatten(tree, [arrays.get(_dotted_path(path), leaf) for path, leaf in paths])
+    leaves: dict[str, Any] = {}
+    for path, leaf in paths:
+        leaves[_unused(_dotted_path(path), leaves)] = leaf
+    return leaves, tree
+
+
+def _unused(name: str, used: Mapping[str, Any]) -> str:
+    # Keys may contain dots, so two paths may be written alike.
+    while name in used:
+        name += "_"
+    return name
 
 
 def _dotted_path(path: tuple[Any, ...]) -> str:
@@ -362,8 +378,15 @@ def _short_names(item: Any) -> dict[str, str]:
         and not jax.tree_util.all_leaves([inner])
     )
     held = named_leaves(inner) if is_wrapper else {}
-    known = {id(held[path]): name for name, path in _short_names(inner).items()} if is_wrapper else {}
-    return {known.get(id(leaf), path): path for path, leaf in named_leaves(item).items()}
+    # An array may be at several paths, each of which has a name.
+    known: dict[int, list[str]] = {}
+    for name, path in (_short_names(inner) if is_wrapper else {}).items():
+        known.setdefault(id(held[path]), []).append(name)
+    paths: dict[str, str] = {}
+    for path, leaf in named_leaves(item).items():
+        names = known.get(id(leaf))
+        paths[_unused(names.pop(0) if names else path, paths)] = path
+    return paths
 
 
 def _parts(item: Any) -> Iterator[Any]:

@@ -559,3 +559,28 @@ def test_a_bound_module_that_draws_is_refused() -> None:
     module: Any = linen.Dropout(0.5, deterministic=False).bind({}, rngs={"dropout": jax.random.key(0)})
     with pytest.raises(TracingError, match="draws random numbers"):
         graph_compiler.transpile(module, to="torch", args=(X,))
+
+
+@pytest.mark.parametrize("to", ["jax", "torch"])
+def test_paths_that_are_written_alike_name_two_arrays(to: str) -> None:
+    weights = {"a.b": jnp.ones(3), "a": {"b": jnp.arange(3.0)}}
+    function = lambda weights, x: x * weights["a.b"] + weights["a"]["b"]  # noqa: E731
+    graph = graph_compiler.transpile(function, source="jax", to=to, args=(weights, X), parameters="weights")
+    assert_same(graph(X), function(weights, X))
+    assert len(graph.parameters) == 2
+
+
+class Tied(equinox.Module):
+    scale: Any
+    offset: Any
+
+    def __call__(self, x: Any) -> Any:
+        return x * self.scale + self.offset
+
+
+@pytest.mark.parametrize("wrap", [lambda module: module, equinox.filter_jit], ids=["bare", "wrapped"])
+def test_both_places_of_an_array_are_parameters(wrap: Callable[[Any], Any]) -> None:
+    weight = jnp.arange(3.0)
+    graph = graph_compiler.transpile(wrap(Tied(weight, weight)), to="jax", args=(X,))
+    changed = {name: array + 1 for name, array in graph.parameters.items()}
+    assert_same(graph.functional(changed, X), Tied(weight + 1, weight + 1)(X))
