@@ -180,8 +180,11 @@ for _fft_function in ("fft", "ifft", "rfft", "irfft"):
 
 def _shift(name: str) -> Callable[..., Any]:
     def row(b: JaxBuilder, x: Any, axes: Any = None) -> Any:
+        if not isinstance(x, Value):
+            raise NotImplementedError
         places = range(x.ndim) if axes is None else (axes,) if isinstance(axes, int) else axes
-        return getattr(b, name)(x, axes=tuple(axis % x.ndim for axis in places))
+        # torch shifts all axes if it is given none.
+        return getattr(b, name)(x, axes=tuple(axis % x.ndim for axis in places)) if len(places) else x
 
     return row
 
@@ -246,12 +249,13 @@ def tensordot(
     precision: Any = None,
     preferred_element_type: Any = None,
 ) -> Any:
+    a, b_ = b.as_result(a), b.as_result(b_)
     if isinstance(axes, int):
         pairs = tuple(range(a.ndim - axes, a.ndim)), tuple(range(axes))
     else:
         left, right = ((one,) if isinstance(one, int) else tuple(one) for one in axes)
         pairs = tuple(axis % a.ndim for axis in left), tuple(axis % b_.ndim for axis in right)
-    return b.tensordot(b.as_result(a), b.as_result(b_), axes=pairs)
+    return b.tensordot(a, b_, axes=pairs)
 
 
 @rows.row("jax.numpy.einsum")
@@ -295,7 +299,8 @@ def diag(b: JaxBuilder, v: Any, k: int = 0) -> Any:
 
 @rows.row("jax.numpy.outer", "jax.numpy.linalg.outer")
 def outer(b: JaxBuilder, a: Any, b_: Any) -> Any:
-    if a.ndim != 1 or b_.ndim != 1:
+    # A number has no axes.
+    if any(getattr(item, "ndim", 0) != 1 for item in (a, b_)):
         raise NotImplementedError
     return b.outer(b.as_result(a), b.as_result(b_))
 
@@ -380,7 +385,7 @@ def logsumexp(b: JaxBuilder, a: Any, axis: Any = None, keepdims: bool = False) -
 
 @rows.row("jax.nn.one_hot")
 def one_hot(b: JaxBuilder, x: Any, num_classes: Any, *, dtype: Any = None, axis: Any = -1) -> Any:
-    if isinstance(num_classes, Value) or axis not in (-1, x.ndim):
+    if not isinstance(x, Value) or isinstance(num_classes, Value) or axis not in (-1, x.ndim):
         raise NotImplementedError
     classes = b.arange(stop=num_classes, dtype=x.dtype)
     return b.astype(b.equal(b.reshape(x, shape=(*x.shape, 1)), classes), dtype=b.result.dtype)

@@ -453,6 +453,24 @@ SAMPLES = [
                 (array(3, 4), array(3)),
                 (array(5, 2), array(5)),
             ),
+            (
+                "numbers as operands",
+                lambda x: (
+                    jnp.tensordot(2.0, x, axes=0),
+                    jnp.outer(2.0, x[0]),
+                    jnp.outer(x[0], x.shape[0]),
+                    jnp.fft.fftshift(2.0) + x,
+                    nn.one_hot(3, 5) + nn.one_hot(x.shape[0], 5),
+                ),
+                (_A,),
+                (_OTHER_A,),
+            ),
+            (
+                "shifts along no axes",
+                lambda x: (jnp.fft.fftshift(x, ()), jnp.fft.ifftshift(x, axes=[])),
+                (_A,),
+                (_OTHER_A,),
+            ),
         ]
     ),
 ]
