@@ -81,6 +81,17 @@ def test_other_generators_are_refused() -> None:
         graph_compiler.transpile(jax.random.normal, source="jax", to="numpy", args=(key, (3,)))
 
 
+def test_keys_of_threefry_beside_another_default_generator() -> None:
+    def function(x: Any, seed: Any) -> Any:
+        key = jax.random.key(seed, impl="threefry2x32")
+        return x + jax.random.normal(jax.random.fold_in(key, 1), x.shape)
+
+    x = jax.numpy.ones(3)
+    with jax.default_prng_impl("rbg"):
+        graph = graph_compiler.transpile(function, source="jax", to="torch", args=(x, jax.numpy.array(3)))
+        assert_same(graph(x, 4), function(x, 4))
+
+
 @pytest.mark.parametrize("to", ["torch", "numpy"])
 def test_a_key_that_a_python_loop_splits(to: str) -> None:
     def summed(x: Any) -> Any:

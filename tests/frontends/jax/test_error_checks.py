@@ -15,7 +15,7 @@ import torch
 from jax import lax
 
 import graph_compiler
-from graph_compiler.errors import GuardFailed
+from graph_compiler.errors import GuardFailed, UnsupportedOperation
 from tests.support.compare import assert_same
 
 
@@ -115,6 +115,18 @@ def test_gradients_go_through_a_check(function: Callable[[Any], Any]) -> None:
     x = torch.from_numpy(OTHER).requires_grad_()
     graph(x).backward()
     assert_same(x.grad, jax.grad(total)(jnp.asarray(OTHER)))
+
+
+def test_a_branch_with_a_call_back_and_a_literal_is_no_check() -> None:
+    def function(x):
+        doubled = lambda x: (jax.pure_callback(lambda x: np.asarray(x) * 2, x, x), 2.0)  # noqa: E731
+        return lax.cond(x.sum() > 4, doubled, lambda x: (x + 1, 1.0), x)
+
+    graph = graph_compiler.compile(function, source="jax", to="jax", args=(jnp.asarray(GIVEN),))
+    for x in (GIVEN, OTHER):
+        assert_same(graph(jnp.asarray(x)), function(jnp.asarray(x)))
+    with pytest.raises(UnsupportedOperation, match="pure_callback"):
+        graph.to("torch")
 
 
 def test_results_of_a_call_back_have_the_sizes_of_the_call() -> None:
