@@ -294,9 +294,10 @@ class Reader:
         Equations in it without a line of user code get the line of ``equation``.
         """
         around, self.around = self.around, self.origin(equation, "")
-        results = self.read(inner, operands)
-        self.around = around
-        return results
+        try:
+            return self.read(inner, operands)
+        finally:
+            self.around = around
 
     def origin(self, equation: Any, call: str) -> Origin:
         found = origin_of(equation, call)

@@ -131,9 +131,17 @@ class ValueNumbers:
             self._node(node)
 
     def of(self, item: Any) -> Any:
+        """Return the number of ``item``, which is a value, or a key for a number or size.
+
+        >>> ValueNumbers().of(0.0) == ValueNumbers().of(-0.0)
+        False
+        """
         if isinstance(item, Value):
             return self._numbers.get(item, item)
-        return ("size", item) if isinstance(item, Size) else (type(item), item)
+        if isinstance(item, Size):
+            return ("size", item)
+        # The texts of 0.0 and -0.0 differ, and those of two NaN do not.
+        return (type(item), repr(item) if isinstance(item, (float, complex)) else item)
 
     def _node(self, node: Node) -> None:
         # The results of a custom derivative are those of its function.
