@@ -340,8 +340,11 @@ def _of_lists(function: Any) -> Any:
 class _UfuncOfLists:
     """A ufunc that, while recording, gets arrays instead of positional lists of traced arrays."""
 
+    # Like a wrapped function, it counts as NumPy's where the user's loops are checked for side effects.
+    __module__ = "numpy"
+
     def __init__(self, ufunc: np.ufunc) -> None:
-        self._ufunc = ufunc
+        self._ufunc = self.__wrapped__ = ufunc
 
     @property  # type: ignore[misc]
     def __class__(self) -> Any:

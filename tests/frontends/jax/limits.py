@@ -9,6 +9,7 @@ RECORDED_AGAIN = {
     "linear_algebra-jnp.linalg.matrix_rank-float32[3, 3]n": _BY_HAND,
     "linear_algebra-ragged_dot": _BY_HAND,
     "linear_algebra-svd": "whether there are more rows than columns decides which sizes the factors have",
+    "primitives-reduce to the last element": "a reducer of the user is unrolled for the number of elements",
     "reductions-cov": _BY_HAND,
     "reductions-named axes": _BY_HAND,
     "shapes-fill_diagonal": _BY_HAND,
