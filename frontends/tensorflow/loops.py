@@ -531,6 +531,10 @@ class _WhileLoop:
 
     def _overwritten_list(self, place: int, outputs: TensorValue, made: Sequence[TensorValue]) -> PartialList:
         before, row, written = self.operands[place].item, self.roles.last[place], self._row(place)
+        assert self.count is not None
+        # Without iterations, the row is the earlier one.
+        if not self._holds(apply("ge", self.count.length, 1)):
+            return before
         # If the body writes what it carries, the row is the final value of the carried array.
         same = (
             held
@@ -538,7 +542,6 @@ class _WhileLoop:
             if self.step.results[carried].item is written.item
         )
         if (found := next(same, None)) is None:
-            assert self.count is not None
             last = self.count.length - 1
             seen = outputs.seen[-1] if outputs.made.shape[0] else written.seen
             found = self.arrays.row(

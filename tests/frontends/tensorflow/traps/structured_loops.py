@@ -548,3 +548,32 @@ def loop_pushes_to_a_list_with_rows(x: Any) -> Any:
 @TRAPS.function(*_ENOUGH)
 def loop_pushes_to_a_list_with_unwritten_rows(x: Any) -> Any:
     return _stacked(_pushed(_rows_of(x, 3), x)), _stacked(_pushed(_rows_of(x, tf.shape(x)[0]), x))
+
+
+_STEPS = tuple(lambda count=count: (drawn(), drawn(count)) for count in (3, 0, 5, 0))
+
+
+@TRAPS.function(*_STEPS, variants=2)
+@tf.function
+def loop_overwrites_a_row(x: Any, steps: Any) -> Any:
+    last = tf.TensorArray(tf.float32, size=1, clear_after_read=False, element_shape=(3,)).write(0, x[1])
+    for place in tf.range(tf.shape(steps)[0]):
+        last = last.write(0, x[0] * tf.cast(place, tf.float32))
+    return last.stack()
+
+
+@TRAPS.function(*_STEPS, variants=2)
+@tf.function
+def loop_overwrites_a_row_with_what_it_carries(x: Any, steps: Any) -> Any:
+    last = tf.TensorArray(tf.float32, size=1, clear_after_read=False, element_shape=(3,)).write(0, x[1])
+    total = tf.zeros([3])
+    for _ in tf.range(tf.shape(steps)[0]):
+        total = total + x[0]
+        last = last.write(0, total)
+    return last.stack(), total
+
+
+@TRAPS.function(*_STEPS[1:])
+@tf.function
+def loop_without_steps_overwrites_a_row(x: Any, steps: Any) -> Any:
+    return loop_overwrites_a_row(x, steps)
