@@ -212,8 +212,8 @@ class Shape(PartialShape):
 class RequiredShape(PartialShape):
     """Shape of a tensor in an inner ``tf.function``, for code that needs known sizes.
 
-    Reading an unknown size, or iterating over the shape, raises ``RuntimeError``. The recording may then
-    start again with fixed sizes.
+    Reading an unknown size, or iterating over a shape that has one, raises ``RuntimeError``. The recording
+    may then start again with fixed sizes.
     """
 
     def __getitem__(self, key: Any) -> Any:
@@ -223,7 +223,7 @@ class RequiredShape(PartialShape):
         return self.resolve() if found is None else found
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self.resolve())
+        return super().__iter__() if tf.TensorShape.is_fully_defined(self) else iter(self.resolve())
 
     @forwards
     def resolve(self) -> Any:

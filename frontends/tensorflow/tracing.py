@@ -325,9 +325,11 @@ class TensorFlowTrace:
         ):
             return shape
         own = self._open_shape(tensor, _SHAPE(tensor)) if tensor.graph is self.graph else _SHAPE(tensor)
+        # Of a shape with another rank, TensorFlow refuses the numbers.
+        sizes = own if own.rank == len(numbers) else [None] * len(numbers)
         is_so = [
             type(number) is SizeTensor and size is not None and bool(size == number)
-            for number, size in zip(numbers, own)
+            for number, size in zip(numbers, sizes)
         ]
         return [
             None if known else int(number) if type(number) is SizeTensor else number

@@ -258,3 +258,24 @@ def histogram(x: Any) -> Any:
 @TRAPS.function()
 def meshgrid(x: Any) -> Any:
     return tf.meshgrid(tf.range(tf.shape(x)[0]), tf.range(3)), tf.roll(x, tf.shape(x)[0] // 2, 0)
+
+
+@TRAPS.function(variants=1)
+def ensures_its_own_size(x: Any) -> Any:
+    return tf.ensure_shape(x * 1.0, (x.shape[0], 3)) * 2.0
+
+
+@TRAPS.function(lambda: (drawn(),), lambda: (drawn(5),), raises={0: "", 1: ""})
+def ensures_another_rank(x: Any) -> Any:
+    return tf.ensure_shape(x * 1.0, (x.shape[0], 3, 4)) * 2.0
+
+
+@tf.function
+def _flattened(x: Any) -> Any:
+    height, width = tf.reshape(x, (-1, 3, 1)).shape[1:]
+    return tf.reshape(x, (-1, height * width))
+
+
+@TRAPS.function(variants=1)
+def known_part_of_an_inner_shape(x: Any) -> Any:
+    return _flattened(x) * 2.0
