@@ -52,7 +52,9 @@ def read(text: str) -> Any:
         return _BUILTIN[text]
     found = _DTYPE.fullmatch(text)
     scalar = getattr(np, found[1] or found[2], None) if found else None
-    if found is None or not (isinstance(scalar, type) and issubclass(scalar, np.generic)):
+    is_class = isinstance(scalar, type) and issubclass(scalar, np.generic)
+    # Abstract classes, such as np.number, have no dtype.
+    if found is None or not is_class or found[1] and scalar not in np.sctypeDict.values():
         raise InvalidFile(f"{text!r:.80} is no object that a saved numpy graph may hold")
     return np.dtype(scalar) if found[1] else scalar
 

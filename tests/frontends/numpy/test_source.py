@@ -723,6 +723,14 @@ def test_calls_that_no_saved_graph_may_hold(op: str) -> None:
         files.check(Graph("f", "numpy", nodes=[node]))
 
 
+@pytest.mark.parametrize("name", ["number", "integer", "generic", "flexible", "sum", "nothing"])
+def test_dtypes_that_no_saved_graph_may_hold(name: str) -> None:
+    from graph_compiler.frontends.numpy import files
+
+    with pytest.raises(InvalidFile):
+        files.read(f'np.dtype("{name}")')
+
+
 def test_calls_that_a_saved_graph_may_hold() -> None:
     from graph_compiler.frontends.numpy import files
 
