@@ -12,7 +12,7 @@ from typing import Any
 from ..errors import InvalidGraph
 from ..sizes import Dim, apply
 from .registry import ArraySpec, Unknown, check_axis, declare, decomposition
-from .rules import Input, broadcast, dtype_of, nonnegative, reduced, shape_of
+from .rules import Input, broadcast, dtype_of, nonnegative, normalise_axis, reduced, shape_of
 from .statistics import Axis
 
 # -------------------------------------------------------------------------------- searching, sets and sorting
@@ -179,7 +179,9 @@ def top_k(x: ArraySpec, /, *, k: Dim, axis: int = -1, largest: bool = True) -> t
 
     If ``largest`` is False, these are the smallest in ascending order. NaN is larger than all numbers.
     """
-    axis = axis % x.ndim
+    if not x.ndim:
+        raise InvalidGraph(f"an array with an axis is needed, got {x}")
+    axis = normalise_axis(axis, x.ndim)
     shape = (*x.shape[:axis], k, *x.shape[axis + 1 :])
     return ArraySpec(shape, x.dtype), ArraySpec(shape, "int64")
 

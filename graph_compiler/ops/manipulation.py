@@ -12,7 +12,7 @@ from ..errors import InvalidGraph
 from ..sizes import Dim, Scalar, Size, apply, hint_of, product
 from .dtypes import ITEMSIZE
 from .registry import ArraySpec, Unknown, check_axis, declare
-from .rules import Input, broadcast, dtype_of, length, normalise_axes, position
+from .rules import Input, broadcast, dtype_of, length, normalise_axes, normalise_axis, position
 
 # --------------------------------------------------------------------------------------------------- creation
 
@@ -431,9 +431,9 @@ def take_along_axis(x: ArraySpec, indices: ArraySpec, /, *, axis: int = -1) -> A
 
     ``indices`` has as many axes as ``x``. Axes other than ``axis`` broadcast.
     """
-    if x.ndim != indices.ndim:
-        raise InvalidGraph(f"indices {indices} must have the axes of {x}")
-    axis = axis % x.ndim
+    if not x.ndim or x.ndim != indices.ndim:
+        raise InvalidGraph(f"indices {indices} must have the axes of {x}, which are at least one")
+    axis = normalise_axis(axis, x.ndim)
     others = broadcast(
         (*x.shape[:axis], 1, *x.shape[axis + 1 :]), (*indices.shape[:axis], 1, *indices.shape[axis + 1 :])
     )

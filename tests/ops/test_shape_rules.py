@@ -41,6 +41,16 @@ def test_points_of_an_integral_broadcast_from_the_last_axis() -> None:
     assert get("cumulative_trapezoid").infer(X, points).shape == (2, 4, 5, 2)
 
 
+@pytest.mark.parametrize(
+    ("name", "count", "parameters"),
+    [("top_k", 1, {"k": 1}), ("take_along_axis", 2, {}), ("take_along_axis", 2, {"axis": 0})],
+)
+def test_an_array_without_axes_is_refused(name: str, count: int, parameters: dict[str, Any]) -> None:
+    scalar = ArraySpec((), "int64")
+    with pytest.raises(InvalidGraph):
+        get(name).infer(*[scalar] * count, **parameters)
+
+
 def test_an_integral_of_no_element_is_empty() -> None:
     infer = get("cumulative_trapezoid").infer
     assert infer(ArraySpec((2, 0), "float32")).shape == (2, 0)
