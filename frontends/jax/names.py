@@ -140,8 +140,10 @@ class ValueNumbers:
             return self._numbers.get(item, item)
         if isinstance(item, Size):
             return ("size", item)
-        # The texts of 0.0 and -0.0 differ, and those of two NaN do not.
-        return (type(item), repr(item) if isinstance(item, (float, complex)) else item)
+        # The texts of 0.0 and -0.0 differ, and those of two NaN do not. A literal is a scalar of NumPy or
+        # of ``ml_dtypes``.
+        is_number = isinstance(item, (float, complex)) or hasattr(item, "dtype")
+        return (type(item), repr(item) if is_number else item)
 
     def _node(self, node: Node) -> None:
         # The results of a custom derivative are those of its function.

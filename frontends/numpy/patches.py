@@ -357,6 +357,16 @@ class _UfuncOfLists:
     def __repr__(self) -> str:
         return repr(self._ufunc)
 
+    def __eq__(self, other: object) -> bool:
+        return self is other or other is self._ufunc
+
+    def __hash__(self) -> int:
+        return hash(self._ufunc)
+
+    def __reduce__(self) -> str:
+        # A copy is the ufunc itself, as for NumPy's.
+        return self._ufunc.__name__
+
     @forwards
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._ufunc(*_with_arrays(args), **kwargs)
@@ -402,6 +412,11 @@ def replacement_of(item: Any) -> Any:
     if isinstance(item, functools._lru_cache_wrapper):
         return item.__wrapped__
     return _by_identity().get(id(item))
+
+
+def replaced_function(item: Any) -> Any:
+    """Return the replacement of a function of NumPy, and any other object itself."""
+    return _by_identity().get(id(item), item)
 
 
 @functools.cache

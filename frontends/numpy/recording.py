@@ -54,7 +54,7 @@ from .calls import Inputs, flatten_arguments
 from .capture import NumpyCapture
 from .draws import GENERATORS, UnrecordedSampling, bits_of, state_of
 from .parameters import ChangedState, NumpyWeights, StoredArrayViews
-from .patches import SYMBOLS, replaced, replacement_of
+from .patches import SYMBOLS, replaced, replaced_function, replacement_of
 from .reading import UnrecordedIterations
 from .regions import BlockCapture, NumpyRegions
 from .traced import TracedScalar, is_traced
@@ -295,6 +295,9 @@ def _run(
         regions = NumpyRegions(capture)
         # These restore at their end what the function sets by ``np.seterr`` and ``np.set_printoptions``.
         with np.errstate(), np.printoptions(), shims, capture.isolated(), open_regions(regions):
+            # The code compares an argument with a name that has a replacement: ``stat is np.mean``.
+            args = tuple(map(replaced_function, args))
+            kwargs = {name: replaced_function(item) for name, item in kwargs.items()}
             result = forward(replacement_of(function) or function, *args, **kwargs)
             result = finish_lists(result, args, kwargs) if regions.lists else result
         capture.states.check(capture)

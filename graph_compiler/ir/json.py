@@ -132,7 +132,9 @@ def tree_from_json(data: Any, item: Callable[[Any], Any], known: KnownClasses) -
     elif issubclass(cls, collections.defaultdict):
         keys = (Setting("default_factory"), *keys)
         children = (Static(_known_class(data.get("setting"), known)), *children)
-    are_fields = dataclasses.is_dataclass(cls) and not issubclass(cls, Mapping)
+    are_fields = dataclasses.is_dataclass(cls) and not issubclass(
+        cls, (Mapping, tuple, list, collections.deque)
+    )
     # The matcher writes the names of fields into code.
     if are_fields and not all(isinstance(key, str) and key.isidentifier() for key in keys):
         raise InvalidFile(f"the fields of {cls.__name__} have names that are none")

@@ -95,7 +95,10 @@ class StrongZeroFunction(FunctionWrapper):
             ).resolve(args, kwargs)
         if isinstance(inner, Jitted):
             compiled, args, kwargs = inner.resolve_call(args, kwargs)
-            return self._resolve_graph(strong_zero_graph(compiled), args, kwargs)
+            strong = strong_zero_graph(compiled)
+            # A static argument stays a number.
+            resolve = resolve_function if self.chosen is None else self._resolve_graph
+            return resolve(strong, args, kwargs)
         if isinstance(inner, FunctionWrapper):
             return inner.resolve(args, kwargs)
         graph = graph_of(inner)

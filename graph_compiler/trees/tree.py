@@ -169,9 +169,8 @@ def same_static(left: Any, right: Any) -> bool:
     if isinstance(left, complex):
         return same_static(left.real, right.real) and same_static(left.imag, right.imag)
     if isinstance(left, frozenset):
-        # Equal items may have different types.
         items = {item: item for item in right}
-        return left == right and all(same_static(item, items[item]) for item in left)
+        return left == right and all(_are_same_items(item, items[item]) for item in left)
     if _is_numpy_scalar(type(left)):
         return bool(left.dtype == right.dtype and left.tobytes() == right.tobytes())
     if isinstance(left, types.MethodType):
@@ -179,6 +178,12 @@ def same_static(left: Any, right: Any) -> bool:
         return left.__func__ is right.__func__ and left.__self__ is right.__self__
     # Equal decimals may differ in their digits, and equal times in their zones.
     return _is_value(left) and bool(left == right) and (not _is_named(left) or repr(left) == repr(right))
+
+
+def _are_same_items(one: Any, other: Any) -> bool:
+    """Return True unless two equal items differ in type, digits, the sign of zero or the like."""
+    is_exact = isinstance(one, (tuple, frozenset, complex)) or _is_value(one) or _is_numpy_scalar(type(one))
+    return type(one) is type(other) and (not is_exact or same_static(one, other))
 
 
 def _is_numpy_scalar(cls: type) -> bool:

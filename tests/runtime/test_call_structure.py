@@ -232,6 +232,12 @@ def test_static_arguments_that_are_equal_in_python_and_differ(one: Any, other: A
     assert len(graph.variants) == 2
 
 
+@dataclasses.dataclass(frozen=True)
+class Corner:
+    x: int
+    y: int
+
+
 @pytest.mark.parametrize(
     "make",
     [
@@ -241,6 +247,7 @@ def test_static_arguments_that_are_equal_in_python_and_differ(one: Any, other: A
         lambda: np.float32("nan"),
         lambda: (1, np.int64(3)),
         lambda: np.datetime64("2026-01-01"),
+        lambda: frozenset({Corner(1, 2), Corner(2, 2)}),
     ],
 )
 def test_equal_static_arguments_share_a_variant(make: Callable[[], Any]) -> None:

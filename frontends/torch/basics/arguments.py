@@ -83,7 +83,8 @@ def without_deprecated_order(
     >>> len(args), kwargs
     (2, {'alpha': 2})
     """
-    count, names = _DEPRECATED.get(key.rpartition(".")[2].removesuffix("_"), (len(args), ()))
+    # The key of a kernel of the user has the name of its library, as in ``toy.add``.
+    count, names = _DEPRECATED.get(key.removesuffix("_"), (len(args), ()))
     if len(args) <= count:
         return args, kwargs
     operands = tuple(item for item in args if isinstance(item, torch.Tensor))

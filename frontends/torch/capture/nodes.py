@@ -136,14 +136,21 @@ def _scaled(name: str) -> Callable[..., Any]:
     return lambda tensor, tensor1, tensor2, value=1: method(tensor, tensor1, tensor2, value=value)
 
 
+def _extreme(function: Callable[..., Any]) -> Callable[..., Any]:
+    # ``clamp`` takes numbers, but has other gradients where both are equal.
+    return lambda tensor, other: function(
+        tensor, other if isinstance(other, torch.Tensor) else torch.full_like(tensor, other)
+    )
+
+
 # ``_foreach`` functions whose counterpart for one tensor has another name or other arguments.
 _ONE: dict[str, Callable[..., Any]] = {
     "norm": lambda tensor, ord=2, dtype=None: torch.linalg.vector_norm(tensor, ord, dtype=dtype),
     "copy_": lambda tensor, src, non_blocking=False: tensor.copy_(src, non_blocking),
-    "maximum": lambda tensor, other: tensor.clamp(min=other),
-    "maximum_": lambda tensor, other: tensor.clamp_(min=other),
-    "minimum": lambda tensor, other: tensor.clamp(max=other),
-    "minimum_": lambda tensor, other: tensor.clamp_(max=other),
+    "maximum": _extreme(torch.maximum),
+    "maximum_": lambda tensor, other: tensor.copy_(_extreme(torch.maximum)(tensor, other)),
+    "minimum": _extreme(torch.minimum),
+    "minimum_": lambda tensor, other: tensor.copy_(_extreme(torch.minimum)(tensor, other)),
     **{name: _scaled(name) for name in ("addcmul", "addcmul_", "addcdiv", "addcdiv_")},
 }
 NAMES = [name for name in dir(torch) if name.startswith(_PREFIX)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,12 @@ from numpy import mean as mean_by_name
 from numpy.polynomial import chebyshev, polynomial
 
 from .arrays import Array, Sample, b, c, d, i, sample
+
+_FACTORS = {np.add: 2.0, np.multiply: 3.0}
+
+
+def _compared(x: Any, stat: Any, op: Any) -> Any:
+    return x.mean() if stat is np.mean else x.sum(), x * _FACTORS[op], op is np.multiply and op == np.multiply
 
 
 def _mean_of(line: Any, weight: float = 1.0) -> Any:
@@ -199,6 +206,9 @@ SAMPLES: list[Sample] = [
         ),
         d(6),
     ),
+    sample("function that is compared", lambda x: _compared(x, np.mean, np.multiply), d(6)),
+    sample("functions as keys", lambda x: x * {np.add: 2.0, np.sqrt: 3.0}[np.sqrt], d(6)),
+    sample("copy of a ufunc", lambda x: copy.deepcopy({"root": np.sqrt})["root"](x**2), d(6)),
     sample("range as an index", lambda x: (x[range(2)], x[range(2), [1, 0]]), d(3, 4)),
     sample("power of truth values", lambda p: (p**2, np.power(p, 2)), b(3, 4)),
     sample("array_split", lambda x: np.array_split(x, 3), d(6)),

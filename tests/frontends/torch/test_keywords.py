@@ -229,3 +229,27 @@ def test_sizes_in_a_tensor_that_a_view_writes_to(write: Any, to: str) -> None:
     for x in (torch.ones(3), torch.ones(4)):
         found = graph(x if to == "torch" else x.numpy())
         np.testing.assert_array_equal(np.asarray(found), function(x).numpy())
+
+
+@pytest.mark.parametrize("other", [1.0, [torch.ones(2)]], ids=["a number", "a list"])
+@pytest.mark.parametrize("name", ["_foreach_maximum", "_foreach_minimum"])
+def test_extremes_of_lists_share_gradients_of_ties(name: str, other: Any) -> None:
+    function = getattr(torch, name)
+    graph = graph_compiler.compile(lambda x: function([x * 1], other)[0].sum())
+    x, expected = (torch.ones(2, requires_grad=True) for _ in range(2))
+    graph(x).backward()
+    function([expected * 1], other)[0].sum().backward()
+    assert torch.equal(x.grad, expected.grad)
+
+
+def test_a_kernel_of_the_user_that_is_called_add() -> None:
+    @torch.library.custom_op("toy_factors::add", mutates_args=())
+    def add(a: torch.Tensor, factor: float, b: torch.Tensor) -> torch.Tensor:
+        return a + factor * b
+
+    @add.register_fake
+    def _(a: torch.Tensor, factor: float, b: torch.Tensor) -> torch.Tensor:
+        return torch.empty_like(a)
+
+    graph = graph_compiler.compile(lambda x: torch.ops.toy_factors.add(x, 0.5, x), args=(torch.ones(2),))
+    assert graph(torch.ones(3) * 2).tolist() == [3, 3, 3]
