@@ -652,11 +652,11 @@ class _Search:
 
     @gives_up("keeping sizes in keys, sizes of kernels or views beside their owner symbolic")
     def without_guesses(self, problem: Exception) -> _Search | None:
-        """Give up guesses of one kind.
+        """Give up the first kind of guesses that has any left.
 
-        The guesses are that sizes used as keys may stay symbolic, that certain calls are recorded as one node
-        instead of by their kernels, and that captured tensors are not views of others. Return None if there
-        is nothing to give up.
+        The kinds are that sizes may stay symbolic although code hashes or rejects them, that certain calls
+        are recorded as one node instead of by their kernels, and that captured tensors are not views of
+        others. Return None if there is nothing to give up.
         """
         guesses = self.hypotheses
         goes_on = (

@@ -298,7 +298,8 @@ class SideEffect(Signal):
 class Purity:
     """Check by syntax of what the iterations of loops change.
 
-    They may change local variables of the function, items of lists and dicts in these, and array elements.
+    The user's code may change local variables of the function, items of lists and dicts in these, and array
+    elements. Functions of frameworks are trusted, except those whose names begin as in ``_SETTING``.
 
     is_value(item): True for an array or symbolic number of the recording.
     """

@@ -154,9 +154,9 @@ def _function(own: Any) -> Rate:
 
 @forwards
 def evaluate_rate(rate: Rate, step: int) -> float:
-    """Return ``rate(step)``, the learning rate after ``step`` updates, as a float.
+    """Return ``float(rate(step))``, the learning rate after ``step`` updates.
 
-    Raise ``InvalidOption`` if ``rate`` fails or its result is not a finite number.
+    Raise ``InvalidOption`` if this fails or is not finite.
     """
     try:
         found = float(rate(step))

@@ -149,9 +149,10 @@ def resolve_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any
 
 
 def framework_for(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-    """Return the name of the framework in which to transform a plain function for these arguments.
+    """Return the name of the framework whose arrays a plain function computes with for these arguments.
 
-    Raise ``NotCompilable`` if there is none.
+    This may be NumPy, which has no derivatives. If neither the function nor the arguments tell, it is the
+    framework of :func:`default_framework`.
     """
     owners = list(
         dict.fromkeys(

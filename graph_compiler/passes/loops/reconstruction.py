@@ -102,11 +102,11 @@ class _LoopFolder:
     unrolled: loops that stay unrolled with the recorded trip count, which guards fix.
     short: inner loops with too few recorded iterations, whose trip count depends on an outer loop.
     folded: loops that loop nodes replace.
-    instead: nodes that replace the iterations of each loop.
+    instead: nodes that replace the iterations of each whole loop.
     guards: guards that the converted and the unrolled loops need.
     numbers: numbers that replace the loop indices of iterations outside of loop nodes.
-    inside: loops in an iteration of another loop, by that loop and the index of the iteration; by None for
-        loops outside of others.
+    inside: whole loops, by the nearest enclosing loop that is whole or ``running`` and the index of its
+        iteration; by None if there is none.
     """
 
     def __init__(self, graph: Graph, counts: bool, unroll: bool, running: RecordedLoop | None = None) -> None:

@@ -408,7 +408,7 @@ _KINDS: tuple[tuple[Any, ContainerKind], ...] = (
 
 
 class Field(str):
-    """Key of a part that is an attribute, among keys of items.
+    """Name of an attribute, used as a key where keys of items are used, too.
 
     It equals the same string as a key of a dict, so only its class shows that it is an attribute.
     """
