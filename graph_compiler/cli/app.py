@@ -301,7 +301,7 @@ def doctor(
 
 @app.callback(invoke_without_command=True)
 def version(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
-    """Record functions and models of torch, JAX, TensorFlow or NumPy, and write them for any of the four."""
+    """Print the version and exit if ``--version`` is given. Typer calls this before each command."""
     if version:
         from .doctor import own_version
 

@@ -685,8 +685,9 @@ def istft(
 ) -> ArraySpec:
     """Compute the inverse of ``stft`` by overlap-add, divided by the sum of squared windows.
 
-    The other parameters are those of the ``stft``. The result is real unless ``as_complex``. It is truncated
-    or zero-padded to ``length`` elements, unless that is None.
+    The other parameters are those of the ``stft``. The result is real unless ``as_complex``. It has
+    ``length`` elements, unless that is None; those after the end of the last frame are 0. With ``center`` and
+    no ``length``, half a frame is removed on both sides.
     """
     whole = n_fft + hop_length * (x.shape[-1] - 1) - (2 * (n_fft // 2) if center else 0)
     return ArraySpec(

@@ -89,8 +89,9 @@ def recurrent_layer(
     """Run a recurrent layer of torch over a sequence [time, batch, features] in one direction.
 
     ``layer`` is ``torch.lstm``, ``torch.gru`` or the like. ``state`` has its initial states, each [batch,
-    units]. ``biases`` is True if ``weights`` has biases. Return the outputs and the last states. With
-    ``reverse``, the sequence is read from its end, and output ``t`` still belongs to input ``t``.
+    units]; the hidden state of an LSTM with projections is [batch, projection size]. ``biases`` is True if
+    ``weights`` has biases. Return the outputs and the last states. With ``reverse``, the sequence is read
+    from its end, and output ``t`` still belongs to input ``t``.
     """
     start = tuple(part[None] for part in state)
     sequence = x.flip(0) if reverse else x
