@@ -147,6 +147,7 @@ def _entry(begin: int, end: int, shape: Any = (1,), dtype: str = "F32") -> dict[
         pytest.param(lambda: _file({"a": _entry(0, 4), "b": _entry(5, 9)}), id="a hole"),
         pytest.param(lambda: _file({"a": _entry(0, 8)}), id="a shape of another size"),
         pytest.param(lambda: _file({"a": _entry(0, 16, [4])}), id="fewer bytes than the header says"),
+        pytest.param(lambda: _file({"a": _entry(0, -4, [-1])}), id="a size below 0"),
         pytest.param(lambda: _file({"a": _entry(4, 8)}), id="an array that does not begin at the beginning"),
         pytest.param(lambda: (1 << 60).to_bytes(8, "little") + b"{}", id="a header without end"),
         pytest.param(lambda: _file({})[:9], id="half a header"),

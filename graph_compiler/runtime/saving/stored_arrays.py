@@ -96,7 +96,12 @@ def shaped_arrays(file: HashedFile) -> Iterator[tuple[str, StoredArray]]:
     for name, entry in sorted(header.items(), key=lambda item: list(map(int, item[1]["data_offsets"]))):
         begin, end = entry["data_offsets"]
         # Arrays follow each other without gaps, as the format requires.
-        if begin != place or end - begin != math.prod(entry["shape"]) * _WIDTHS[entry["dtype"]]:
+        is_sized = all(size >= 0 for size in entry["shape"])
+        if (
+            begin != place
+            or not is_sized
+            or end - begin != math.prod(entry["shape"]) * _WIDTHS[entry["dtype"]]
+        ):
             raise InvalidFile(
                 f"{name} does not lie where the array before it ends, or its size is not that of its shape"
             )
