@@ -149,16 +149,14 @@ def cache_folder(compiler: str) -> str | None:
     if told is not None and told.strip().lower() in _OFF:
         return None
     try:
-        folder = (Path(told) if told else _default_cache_folder()) / compiler
+        caches = os.environ.get("XDG_CACHE_HOME")
+        own = Path(told) if told else Path(caches or Path.home() / ".cache") / "graph_compiler"
+        folder = own / compiler
         folder.mkdir(parents=True, exist_ok=True)
     # The file system may be read-only, and a user may have no home directory.
     except (OSError, RuntimeError):
         return None
     return str(folder)
-
-
-def _default_cache_folder() -> Path:
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "graph_compiler"
 
 
 log = logging.getLogger("graph_compiler")

@@ -206,11 +206,14 @@ class _RangeProver:
                 yield from self._facts(index, not taken)
                 yield from self._facts(sides[not taken], holds)
 
-    def _asked(self, truth: Any) -> Any:
-        """Return the boolean of which ``truth`` is a copy, or ``truth`` itself."""
+    def _asked(self, truth: Any) -> Node | None:
+        """Return the node that makes the boolean of which ``truth`` is a copy, or None if it is not known."""
         node = self.makers.get(truth)
         inner = None if node is None or node.op == "logical_not" else self._same_truth(node)
-        return truth if inner is None else self._asked(inner)
+        if inner is not None:
+            return self._asked(inner)
+        # Two outputs of one node are two booleans.
+        return node if node is not None and len(node.outputs) == 1 else None
 
     def _is_certain(self, truth: Any, facts: Facts) -> bool:
         node = self.makers.get(truth)

@@ -420,6 +420,8 @@ def ends_of(counter: Node) -> tuple[Any, Any]:
     return (start, stop - 1) if step > 0 else (stop + 1, start)
 
 
+# A loop may be inside of any of these.
+@only_with("associative_scan", "branch", "call", "custom_derivative", "scan", "while_loop")
 def pad_ragged_arrays(graph: Graph) -> tuple[Graph, bool]:
     """Return ``(graph, changed)``, with padded arrays instead of arrays whose size depends on a loop index.
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from ...ir.node import Instruction, Node, Origin, Value
 
-_READS = ("LOAD", "IMPORT_FROM")
+_READS = frozenset(code for code in dis.hasname if dis.opname[code].startswith(("LOAD", "IMPORT_FROM")))
 _BY_TEXT = frozenset({"getattr", "hasattr", "attrgetter", "methodcaller"})
 # Two of TensorFlow's references are equal if they are of one tensor.
 _COMPARING = frozenset({"id", "is_", "is_not", "ref", "experimental_ref"})
@@ -34,13 +34,8 @@ def names_read(code: types.CodeType) -> frozenset[str]:
     >>> sorted(names_read((lambda x: x.scale * FACTOR).__code__))
     ['FACTOR', 'scale']
     """
-    return frozenset(_names(code)).union(*map(names_read, _inner(code)))
-
-
-def _names(code: types.CodeType) -> Iterator[str]:
-    for step in _steps(code):
-        if step.opcode in dis.hasname and step.opname.startswith(_READS):
-            yield step.argval
+    read = (step.argval for step in _steps(code) if step.opcode in _READS)
+    return frozenset(read).union(*map(names_read, _inner(code)))
 
 
 @functools.lru_cache(maxsize=_MOST_CODES)
@@ -159,7 +154,7 @@ def fragments_read(code: types.CodeType) -> frozenset[str]:
     # A docstring is a constant, too, but no instruction loads it.
     loaded = [step.argval for step in _steps(code) if step.opcode in dis.hasconst]
     texts = [item for item in loaded if isinstance(item, str) and item.isidentifier()]
-    reads = sum(name in _BY_TEXT for name in _names(code))
+    reads = sum(step.opcode in _READS and step.argval in _BY_TEXT for step in _steps(code))
     # The names of keyword arguments are in a tuple as well, so that tuples alone tell no name.
     inside = filter(str.isidentifier, _strings(item for item in loaded if not isinstance(item, str)))
     return found.union(inside, texts, [""] if len(texts) < max(reads, 1) else [])
