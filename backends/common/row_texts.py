@@ -53,7 +53,9 @@ def item_text(item: Any) -> str:
 
 
 def arrays_text(arrays: tuple[Any, ...], axes: tuple[int, ...], rank: int) -> str:
-    """Return the source of a key, with brackets, that indexes the ascending ``axes`` with ``arrays``.
+    """Return the source of an index expression, with brackets, that takes ``arrays[i]`` along ``axes[i]``.
+
+    ``axes`` are in ascending order.
 
     >>> arrays_text(("i", "j"), (0, 2), 3), arrays_text(("i",), (2,), 3), arrays_text(("i",), (0,), 3)
     ('[i, :, j]', '[..., i]', '[i]')

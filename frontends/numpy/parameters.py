@@ -109,10 +109,9 @@ class ArrayLocation(Protocol):
 
 
 class _ViewPosition(NamedTuple):
-    """Position of a view in its owner.
+    """Shape of the array that owns the memory of a view, and the operations that make the view from it.
 
-    shape: shape of the owner.
-    taken: operations that make the view from the owner; None if none are found.
+    taken: these operations, or None if they are not found.
     """
 
     shape: tuple[int, ...]

@@ -338,7 +338,7 @@ def _of_lists(function: Any) -> Any:
 
 
 class _UfuncOfLists:
-    """A ufunc that, while recording, gets arrays instead of positional lists of traced arrays."""
+    """Proxy of a ufunc that, while recording, converts positional lists of traced arrays to arrays."""
 
     # Like a wrapped function, it counts as NumPy's where the user's loops are checked for side effects.
     __module__ = "numpy"
@@ -415,7 +415,7 @@ def replacement_of(item: Any) -> Any:
 
 
 def replaced_function(item: Any) -> Any:
-    """Return the replacement of a function of NumPy, and any other object itself."""
+    """Return the replacement of a NumPy function, or ``item`` itself if there is none."""
     return _by_identity().get(id(item), item)
 
 

@@ -239,9 +239,10 @@ log = logging.getLogger("graph_compiler")
 
 
 def _fail_as_original(pipeline: Pipeline, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Run the original on the arguments themselves, so that it makes its changes and raises its exception.
+    """Call the original with the arguments of the user, for its side effects and its exception.
 
-    Do nothing if there is no original, if its arrays are immutable, or if arguments have to be converted.
+    Do nothing if there is no original, if arrays of its framework are immutable, or if arguments would have to
+    be converted to them.
     """
     reference = pipeline.frontend.reference
     # ``saved`` is None if no array of the framework can be written to.

@@ -54,9 +54,8 @@ def attributes_set(code: types.CodeType) -> frozenset[str]:
 def compares_identities(function: types.FunctionType) -> bool:
     """Return True if ``function``, or a function inside it, may compare identities of objects.
 
-    These count: ``is``, unless its right operand is a constant as in ``is None``; any read of a global or
-    attribute with a name in ``_COMPARING``; and a global that is ``id`` or a function of ``operator`` for
-    this, under whatever name.
+    Such code has an ``is`` whose right operand is no constant (as in ``is None``), reads a global or attribute
+    with a name in ``_COMPARING``, or reads a global that is one of ``_COMPARERS`` under another name.
 
     >>> functions = (lambda a, b: a is (b if b else None)), (lambda a: a is None)
     >>> [compares_identities(function) for function in functions]

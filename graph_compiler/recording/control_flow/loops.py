@@ -275,7 +275,7 @@ def source_of(regions: Regions, item: Any) -> Source | None:
 
 
 def takes(make: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Return True if ``make`` can be called with one argument before ``args`` and ``kwargs``."""
+    """Return True if ``make`` has parameters for one argument followed by ``args`` and ``kwargs``."""
     try:
         _signature(make).bind(None, *args, **kwargs)
     except TypeError:
