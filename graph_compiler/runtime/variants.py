@@ -241,8 +241,8 @@ log = logging.getLogger("graph_compiler")
 def _fail_as_original(pipeline: Pipeline, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """Call the original with the arguments of the user, for its side effects and its exception.
 
-    Do nothing if there is no original, if arrays of its framework are immutable, or if arguments would have to
-    be converted to them.
+    Do nothing if there is no original, if arrays of its framework are immutable, or if arguments would have
+    to be converted to them.
     """
     reference = pipeline.frontend.reference
     # ``saved`` is None if no array of the framework can be written to.

@@ -54,8 +54,8 @@ def attributes_set(code: types.CodeType) -> frozenset[str]:
 def compares_identities(function: types.FunctionType) -> bool:
     """Return True if ``function``, or a function inside it, may compare identities of objects.
 
-    Such code has an ``is`` whose right operand is no constant (as in ``is None``), reads a global or attribute
-    with a name in ``_COMPARING``, or reads a global that is one of ``_COMPARERS`` under another name.
+    ``is`` counts unless its right operand is a constant, as in ``is None``. Reads of globals and attributes
+    named in ``_COMPARING`` count, and so do reads of a global that is one of ``_COMPARERS``, under any name.
 
     >>> functions = (lambda a, b: a is (b if b else None)), (lambda a: a is None)
     >>> [compares_identities(function) for function in functions]
