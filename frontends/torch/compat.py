@@ -1,7 +1,4 @@
-"""Private names of torch.
-
-They are collected here, because a new version of torch may change them.
-"""
+"""Private names of torch, collected here because a new version of torch may change them."""
 
 from __future__ import annotations
 

@@ -37,13 +37,7 @@ _PLAIN = "torch.optim"
 
 
 class CompilingFlag(int):
-    """Value of torch's ``is_compiling()`` flag during a recording, which notices calls of ``bool()`` on it.
-
-    ``bool()`` returns True in the recording thread, but False in ``torch.optim``. In other threads it returns
-    the truth value of ``outside``, the flag that this object replaces.
-
-    asked: True once ``bool()`` was called in the recording thread outside of ``torch.optim``.
-    """
+    """Value of torch's ``is_compiling()`` flag during a recording, which notices if code tests it."""
 
     asked = False
 
@@ -65,7 +59,7 @@ class CompilingFlag(int):
 
 @contextmanager
 def compiling(claim: bool = True) -> Iterator[CompilingFlag]:
-    """Yield a :class:`CompilingFlag`. If ``claim`` is True, it is torch's flag inside of the context."""
+    """Yield a :class:`CompilingFlag`, which is torch's flag inside of the context if ``claim`` is True."""
     outside = compiling_flag()
     flag = CompilingFlag(1, outside)
     # Models evaluate ``is_compiling()`` before they read elements (is the mask all ones?) to choose a
@@ -80,7 +74,6 @@ def compiling(claim: bool = True) -> Iterator[CompilingFlag]:
 
 
 def copy_result(result: Any) -> list[Any]:
-    """Return detached copies of the tensors, and the plain values, in a result."""
     items = [hints(item) for item in iterate_structure((result,))]
     return [
         item.detach().clone() if isinstance(item, torch.Tensor) else item
@@ -91,11 +84,7 @@ def copy_result(result: Any) -> list[Any]:
 
 @dataclass(frozen=True)
 class RunResults:
-    """Results of one run of a function.
-
-    result: what :func:`copy_result` returned for the result.
-    calls: results of torch calls in the run.
-    """
+    """Results of one run of a function, and of torch calls in it."""
 
     result: list[Any]
     calls: FirstRunResults
@@ -109,11 +98,7 @@ def differs_outside(
     kwargs: dict[str, Any],
     seen: RunResults,
 ) -> bool:
-    """Run the function again without the compiling flag, and return True if its results seem to differ.
-
-    An exception of the user's code counts as a difference. Return False without a run if the graph is not
-    pure.
-    """
+    """Return True if the function is found to return something else without the compiling flag."""
     if not _is_pure(graph):
         return False
     with restoring_state(state.weights, seed=None, state=state):

@@ -51,10 +51,7 @@ _REFUSED = reads.EXPORTING | {
 
 
 def read(text: str) -> Any:
-    """Return the dtype, layout, memory format, number or bool that ``text`` spells, or a device.
-
-    Raise ``InvalidFile`` or another exception for other text, also for a device that ``_DEVICE`` does not
-    match.
+    """Return the dtype, layout, memory format, device, number or bool that ``text`` spells.
 
     >>> read("torch.float32")
     torch.float32

@@ -1,9 +1,6 @@
 """Random numbers while recording: draws from Python and NumPy, and changes of torch's generators.
 
-Modes intercept torch's calls that draw, but not ``torch.manual_seed``, ``set_rng_state`` and the methods of
-a ``torch.Generator``. These are found by comparing the states of the generators around recorded calls. While
-recording, generators from outside have a mark instead of their seed, so seeding with the same seed is
-noticed, too. A state that was set without a seed is recorded only if the generator has had it before.
+Modes do not intercept seeding. It is found by comparing the states of the generators around recorded calls.
 """
 
 from __future__ import annotations
@@ -50,9 +47,7 @@ from .trace import Trace
 
 
 class HostDrawRecorder:
-    """Recorder of the numbers that the function reads from the host.
-
-    These are random numbers of Python or NumPy, and the readings of clocks.
+    """Recorder of the numbers that the function reads from the host: random numbers, and readings of clocks.
 
     bakes: True if the numbers are constants of the graph instead of inputs.
     draws: the recorded reads, which are repeated before each call of the graph.
@@ -71,8 +66,7 @@ class HostDrawRecorder:
     def checked(self) -> Iterator[None]:
         """Check the draws of the block, and restore the global generators of ``random`` and NumPy after it.
 
-        Unless ``bakes``, raise ``UnseenDraw`` if the intercepted draws do not lead to the state that the
-        block left.
+        Unless ``bakes``, raise ``UnseenDraw`` if draws of the block were not intercepted.
         """
         with self._lock:
             states = host_state()
@@ -87,11 +81,7 @@ class HostDrawRecorder:
                     restore_host_state(states)
 
     def _check_state(self, before: Any) -> bool:
-        """Return True if the generators are known to be as ``before``, so that they need not be restored.
-
-        Unless ``bakes``, repeat the intercepted draws from ``before``, and raise ``UnseenDraw`` if they do
-        not lead to the current state.
-        """
+        """Return True if the generators are known to be as ``before``, so that they need not be restored."""
         if self.bakes:
             return False
         with self._lock:
@@ -120,11 +110,6 @@ class HostDrawRecorder:
     def draw_in_other_thread(
         self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
-        """Run a draw of another thread and return its result, without recording it.
-
-        Log the draw, because it changes the state of the generators. A draw whose arguments cannot be copied
-        is not logged.
-        """
         with self._lock:
             try:
                 # ``shuffle`` changes its argument, so it is copied.
@@ -340,6 +325,7 @@ class _FollowedGenerator:
 
     def __init__(self, generator: torch.Generator, is_new: bool) -> None:
         self.generator, self.before = generator, generator.get_state()
+        # With a mark, seeding with the same seed is noticed, too.
         self.mark = secrets.randbits(52)
         if not is_new:
             self.put_mark()
@@ -373,10 +359,7 @@ class Generators:
         self._lock = threading.RLock()
 
     def refuse_seeds_read(self, functions: Iterable[types.FunctionType]) -> None:
-        """Raise ``TracingError`` if a function seems to read ``initial_seed()`` of a generator.
-
-        While recording it would return a mark, and in the graph be a constant.
-        """
+        """Raise ``TracingError`` if a function seems to read ``initial_seed()`` of a generator."""
         for function in functions:
             code = function.__code__
             names = names_read(code)
@@ -406,10 +389,6 @@ class Generators:
                 self._followed = {}
 
     def seed_in_other_thread(self, seed: Callable[[Any], Any], number: Any) -> Any:
-        """Run ``torch.manual_seed`` of another thread, without recording it, and return the generator.
-
-        If the default generator of the CPU is followed, put back its mark.
-        """
         with self._lock:
             generator = seed(number)
             followed = self._followed.get(id(torch.default_generator))
@@ -434,12 +413,7 @@ class Generators:
         return all(followed.generator.initial_seed() == followed.mark for followed in self._followed.values())
 
     def before(self, arguments: Any) -> list[_FollowedGenerator]:
-        """Record how the default generators, and those in ``arguments``, were seeded or set back.
-
-        Only changes since the last recorded call are considered. Return the trackers of these generators.
-        Raise ``UnseenDraw`` for a change that cannot be recorded. A draw from the CPU's default generator
-        that another thread may have made is ignored.
-        """
+        """Record how generators were seeded or set back since the last call, and return their trackers."""
         with self._lock:
             return list(
                 map(
@@ -603,7 +577,6 @@ def default_generators() -> tuple[torch.Generator, ...]:
 
 @contextmanager
 def generators_restored(seed: int | None = None) -> Iterator[None]:
-    """Restore ``default_generators()`` after this context. Seed them first unless ``seed`` is None."""
     states = [(generator, generator.get_state()) for generator in default_generators()]
     try:
         for generator, _ in states if seed is not None else ():

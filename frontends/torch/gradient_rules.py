@@ -1,7 +1,6 @@
-"""Custom gradient rules: ``torch.autograd.Function`` and tensor hooks. Calls of the rule become a region.
+"""Custom gradient rules of ``torch.autograd.Function`` and tensor hooks, which become regions of the graph.
 
-If a rule cannot be recorded (it changes state, or elements of a gradient decide in Python), the graph
-computes the right results, but raises an error if a gradient of them is taken.
+If a rule cannot be recorded, the graph raises an error if a gradient of the results is taken.
 """
 
 from __future__ import annotations
@@ -119,8 +118,7 @@ class RecordedRule:
     ) -> RecordedRule:
         """Run ``rule`` on cotangents of ones and record it.
 
-        ``args`` are the arguments of the function that made ``results``. Raise ``TracingError``, or what
-        ``rule`` raises, if it cannot be recorded.
+        ``args`` are the arguments of the function that made ``results``.
         """
         graph = capture.recorder.graph
         guards, values = len(graph.guards), [capture.value(item) for item in results]
@@ -146,11 +144,7 @@ class RecordedRule:
         return made
 
     def _with_decisions_before(self, capture: Trace, guards: Sequence[Guard]) -> RecordedRule:
-        """Return this rule with some of its calls moved to ``before``.
-
-        These are the calls whose elements a size or a guard reads, and those that they depend on. Raise
-        ``TracingError`` if they cannot be moved.
-        """
+        """Return this rule with the calls moved to ``before`` that a size or a guard depends on."""
         base_of = capture.recorder.base_of
         # Calls by the values that they make and the memory that they write to.
         calls: dict[Value, list[Node]] = {}
@@ -174,7 +168,6 @@ class RecordedRule:
         return replace(self, nodes=[node for node in self.nodes if id(node) not in moved], before=before)
 
     def _require_order(self, base_of: Callable[[Value], Value], moved: set[int]) -> None:
-        """Raise ``TracingError`` if moving the calls in ``moved`` before the others might change a result."""
         later: set[Value] = set()
         for node in self.nodes:
             written = {base_of(value) for value in _written_by(node)}
@@ -188,10 +181,7 @@ class RecordedRule:
         return {*self.cotangents, *(value for node in self.nodes for value in node.outputs)}
 
     def _decide_sizes(self, capture: Trace, guards: Sequence[Guard]) -> None:
-        """Replace guards on sizes inside of the rule by guards on the sizes of what the rule reads.
-
-        Raise ``TracingError`` if such a size might depend on elements.
-        """
+        """Replace guards on sizes inside of the rule by guards on the sizes of what the rule reads."""
         # A guard of the graph cannot read a value of a rule.
         decided = [guard for guard in guards if not self._inner.isdisjoint(values_in((guard.condition,)))]
         if not decided:
@@ -370,11 +360,7 @@ class GradientRules:
                 handle.remove()
 
     def before_forward(self, frame: types.FrameType, has_setup: bool) -> None:
-        """Prepare to record the gradient rule of a class if ``frame`` runs its ``apply`` in recorded code.
-
-        ``has_setup`` is True if the class defines ``setup_context``. Raise ``TracingError`` if its
-        ``backward`` applies the class again in too many levels.
-        """
+        """Prepare to record the gradient rule of a class if ``frame`` runs its ``apply`` in recorded code."""
         # The check is the one step of ``Function.apply`` that runs in Python for every function.
         if frame.f_code is _APPLY and _comes_to(self.capture):
             cls = frame.f_locals["cls"]
@@ -522,9 +508,7 @@ class GradientRules:
     ) -> str:
         """Record ``rule``, which computes gradients of ``args`` from those of ``results``.
 
-        ``forward`` are recorded calls of the function that has the rule, and ``is_torchs`` is True for a rule
-        of torch's own. Return an empty string, or the reason if the rule could not be recorded; its calls are
-        then removed. An exception that another attempt may avoid is raised.
+        Return an empty string, or the reason if the rule could not be recorded.
         """
         if self._depth >= _DEEPEST:
             return f"rules that apply rules are recorded to {_DEEPEST} levels, one for each derivative"
@@ -568,11 +552,7 @@ class GradientRules:
         values: Sequence[Value] = (),
         why: str = "",
     ) -> None:
-        """Make it an error in the graph to take gradients of the float and complex tensors in ``results``.
-
-        ``sources`` and ``values`` are what ``results`` were computed from. ``what`` and ``why`` name the rule
-        and the reason in the message.
-        """
+        """Make it an error in the graph to take gradients of the float and complex tensors in ``results``."""
         message = _message(what, self.capture.here(), why)
         for result in iterate_structure((results,)):
             if _has_gradient(result):
@@ -603,11 +583,7 @@ class GradientRules:
 
 
 class _RuleContext:
-    """Replacement for the ``ctx`` that ``backward`` gets, with the attributes that the function set on it.
-
-    saved_tensors, saved_variables: arguments of ``save_for_backward``.
-    needs_input_grad: one bool per argument, True for a float or complex tensor.
-    """
+    """Replacement for the ``ctx`` that ``backward`` gets, with the attributes that the function set on it."""
 
     def __init__(self, ctx: Any, args: tuple[Any, ...]) -> None:
         vars(self).update(vars(ctx))
@@ -619,7 +595,6 @@ class _RuleContext:
         return self._without_gradient
 
     def missing(self, result: Any) -> Any:
-        """Return the gradient that ``backward`` gets for a result that has none."""
         materializes = vars(self).get(_MATERIALIZES, True)
         return torch.zeros_like(result) if materializes and isinstance(result, torch.Tensor) else None
 

@@ -28,8 +28,7 @@ class AutogradHistory:
     """Table of the values of a recording that are differentiable, and of the grad mode.
 
     ambient: the grad mode when the recording began.
-    mode_changed: True once the grad mode was set or, while ``fixed`` is None, another grad mode or inference
-        mode was seen.
+    mode_changed: True once another grad mode than ``ambient`` may have been in effect.
     fixed: True to count gradients as enabled at every call, False to follow torch's grad mode, None to follow
         it only if ``ambient`` is True and count them as enabled otherwise.
     """
@@ -66,7 +65,6 @@ class AutogradHistory:
             self.fixed, self._arguments = before
 
     def is_argument(self, tensor: torch.Tensor) -> bool:
-        """Return True if ``tensor`` is an argument of the running function with a custom derivative rule."""
         return any(tensor is item for item in self._arguments)
 
     def add(self, *values: Value) -> None:
@@ -124,9 +122,7 @@ class AutogradHistory:
 class CallsByKernel:
     """Set of the names of calls that must be recorded by what they run: kernels, or unrolled control flow.
 
-    A public call is one node, which hides tensors that it saves for its gradient or keeps aside. If the
-    function uses such a tensor, or a backward pass goes through a control flow operator, the function is
-    recorded again with these calls opened.
+    A public call is one node, which hides tensors that it saves for its gradient or keeps aside.
 
     names: calls that earlier attempts have requested.
     asked: calls requested until now.
@@ -156,10 +152,7 @@ class CallsByKernel:
 
 
 def run_portable_kernels(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Call ``function`` with attention restricted to torch's math backend.
-
-    Fused attention kernels save tensors for their gradient that other frameworks do not have.
-    """
+    # Fused attention kernels save tensors for their gradient that other frameworks do not have.
     with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
         return forward(function, *args, **kwargs)
 
@@ -241,10 +234,6 @@ class Gradients:
                 found.restore()
 
     def check(self, name: str) -> None:
-        """Raise ``TracingError`` if the gradient of a stored tensor is another object than before.
-
-        Gradients that are part of the state are not checked.
-        """
         for found in self._before.values():
             if id(found.tensor) in self._followed or _grad(found.tensor) is found.grad:
                 continue

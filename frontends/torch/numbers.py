@@ -74,10 +74,7 @@ class KeySizes:
         self._caches: dict[int, Any] = {}
 
     def next_attempt(self, problem: Exception) -> bool:
-        """Make the sizes that may have caused ``problem`` plain numbers.
-
-        Return True if another attempt may succeed.
-        """
+        """Make numbers of the sizes that may have caused ``problem``; return True if that may help."""
         unhashable = next(
             (cause.asked for cause in _causes(problem) if isinstance(cause, UnhashableSize)), None
         )
@@ -99,10 +96,7 @@ class KeySizes:
         self.asked = set(self.fixed)
 
     def of(self, graph: Graph, value: Value) -> list[tuple[Size, Origin]]:
-        """Return the sizes of the new input ``value`` that must be plain numbers.
-
-        Each comes with the location of the code that first hashed it, or of unknown code in C.
-        """
+        """Return the sizes of the new input ``value`` that must be numbers, with the code that needs it."""
         if not (self.plain or self.fixed):
             return []
         position = graph.inputs.index(value)
@@ -118,8 +112,7 @@ class KeySizes:
     def may_hash_symbol(self, graph: Graph, size: Size, origin: Origin, called: Any) -> bool:
         """Return True if ``size`` may be hashed as a symbol, because ``called`` is an ``lru_cache`` function.
 
-        The cache is then emptied by :meth:`forget`. Return False if the size is in ``fixed``. Otherwise raise
-        ``UnhashableSize``.
+        Return False for a size in ``fixed``, and raise ``UnhashableSize`` for others.
         """
         symbols = list(size.symbols())
         of_inputs = all(symbol.kind == "size" and symbol.source in graph.inputs for symbol in symbols)
@@ -158,7 +151,7 @@ def _causes(problem: BaseException | None) -> Iterator[BaseException]:
 
 # ---------------------------------------------------------------------------------------------------- numbers
 def type_leaves(tree: Tree, leaves: Iterator[object]) -> Tree:
-    """Return ``tree`` with typed leaves for ints, floats and ``torch.Generator`` objects.
+    """Return ``tree`` with the classes of the numbers and generators among its leaves.
 
     ``leaves`` are the objects at the leaves of ``tree``, from left to right.
     """
@@ -174,11 +167,6 @@ _NAME = type.__name__
 
 
 def type_shims(spaces: Iterable[ModuleNamespace]) -> list[Replacement]:
-    """Return replacements of ``type`` in ``spaces`` by a shim that answers as plain Python would.
-
-    For a symbolic number, the shim returns the class of the number, and for a list that a recorded loop
-    appends to, ``list``. A namespace is skipped if its functions may use ``type`` other than by calls.
-    """
     return type_replacements(
         ((space.held, _NAME) for space in spaces if space.looks_up(_NAME) and _only_calls(space)), _stands_in
     )
@@ -189,10 +177,7 @@ def _stands_in(item: Any) -> bool:
 
 
 def asks_for_types_unseen(spaces: Iterable[ModuleNamespace], owners: Iterable[Any]) -> bool:
-    """Return True if the code of ``spaces`` may use the builtin ``type`` in a way that no shim can replace.
-
-    That is also so if ``type`` is in the ``__dict__`` of one of ``owners``, or of one of its classes.
-    """
+    """Return True if the code may use the builtin ``type`` in a way that no shim can replace."""
     return (
         any(_NAME in space.unread and _NAME not in space.held for space in spaces)
         or any(_passes_type_on(function) for space in spaces for function in space.functions)
@@ -247,12 +232,7 @@ def _reachable_objects(function: types.FunctionType) -> Iterator[Any]:
 
 
 def read_numbers(capture: Trace, tensor: torch.Tensor, name: str) -> Any:
-    """Return what ``item`` or ``tolist`` (``name``) of ``tensor`` returns while recording.
-
-    Return None if the result cannot consist of symbols, if numbers become constants in this recording, or if
-    ``names_read`` of the user's code has ``type``. Elements computed from sizes become expressions of these
-    sizes; for others, a read of elements is recorded.
-    """
+    """Return symbols for the result of ``item`` or ``tolist`` of ``tensor``, or None if it stays constant."""
     # Code such as ``type(number) is float`` would not recognize a symbol.
     if not capture.reading.symbolic or "type" in capture.locator.names_read():
         return None
@@ -294,10 +274,6 @@ def decide_sizes(capture: Trace, value: Value, where: Origin | None = None) -> N
 
 
 def decide(capture: Trace, size: Size, where: Origin | None = None) -> Any:
-    """Return the number that ``size`` has while recording, and guard it if needed.
-
-    Raise ``TracingError`` for elements that :func:`refuse_random` refuses.
-    """
     for symbol in size.symbols():
         if symbol.kind == "number":
             refuse_random(capture, symbol.source)
@@ -317,10 +293,6 @@ def decide_read(capture: Trace, structure: Any) -> None:
 
 
 def refuse_random(capture: Trace, value: Value) -> None:
-    """Raise ``TracingError`` if ``value`` is random, and the graph is for another framework than torch.
-
-    A statement that only decides whether to raise may use the elements, though (:func:`in_check`).
-    """
     if not capture.for_torch and capture.recorder.is_random(value) and not in_check():
         raise TracingError(
             f"{capture.here()}: random elements are handed to Python, which would tie the graph to the "
@@ -347,7 +319,6 @@ def symbols_of(capture: Trace) -> Symbols:
 def conversion_shims(
     capture: Trace, symbols: Symbols, spaces: Iterable[ModuleNamespace]
 ) -> list[Replacement]:
-    """Return shims of ``len`` and, if numbers become symbols, of conversions such as ``int``."""
     names = (*CONVERTED, *COUNTED) if capture.reading.symbolic else COUNTED
     places = (
         (space.held, name, file, tuple(space.functions))

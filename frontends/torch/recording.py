@@ -89,10 +89,9 @@ def is_hook(place: StatePlace) -> bool:
 def record_as_installed(
     first: Attempt, attempt: Callable[[], Attempt]
 ) -> tuple[Recording | None, Exception | None]:
-    """Record again with the state that the first attempt left, ``first.left``, such as hooks it installed.
+    """Record again with the state that the first attempt left, such as hooks that it installed.
 
-    Return the recording and None. If the function raises, or the attempt refutes its hypotheses or records
-    another graph, restore the places, and return None and the exception, if any.
+    Without a recording, restore the state, and return the exception, if any.
     """
     before = {place: place.read() for place in first.left}
     for place, item in first.left.items():
@@ -125,10 +124,7 @@ _NAMES = {
 
 
 def record_check(op: str, inputs: tuple[Any, ...], params: dict[str, Any], origin: Origin) -> Node:
-    """Return the node of a recorded torch call that computes the canonical operation ``op``.
-
-    :func:`move_checks_out` combines the checks in branches, calls and loops by such calls.
-    """
+    """Return the node of a recorded torch call that computes the canonical operation ``op``."""
     name = _NAMES.get(op, op)
     made = Value("held", TRUTH) if op == "array" else canonical(op, inputs, params, origin).outputs[0]
     given, named = _arguments(op, inputs, params)
@@ -151,15 +147,7 @@ OF_ENCODERS = PatchSet(*ENCODERS)
 
 
 class ReadRecorder:
-    """Recorder of what one attempt reads: attributes, globals and settings.
-
-    capture: the recording.
-    session: collects the reads.
-    spaces: namespaces of the recorded code.
-    functions: functions in these namespaces.
-    attributes: reads of attributes.
-    globals: reads of globals.
-    """
+    """Recorder of what one attempt reads: attributes, globals and settings."""
 
     def __init__(
         self,
@@ -175,11 +163,6 @@ class ReadRecorder:
 
     @contextmanager
     def reads_noted(self) -> Iterator[None]:
-        """Patch what the recorded code may read, so that reads inside of the block are noted.
-
-        After the block, restore the attributes of argument tensors by
-        :meth:`AttributeReads.attributes_restored`.
-        """
         held, session = [space.held for space in self.spaces], self.session
         self.capture.spaces = frozenset(map(id, held))
         session.symbols = symbols = symbols_of(self.capture)
@@ -218,7 +201,6 @@ _PRECISIONS = {
 class Attempt:
     """Result of one attempt to record.
 
-    recording: the graph with its guards and weights.
     left: the places that turned out to be state, with what the function leaves in them.
     is_other_code: True if the result seems to depend on ``is_compiling()``.
     """
@@ -232,7 +214,7 @@ class Attempt:
 class Hypotheses:
     """Assumptions under which the function is recorded next.
 
-    compiled: True if ``is_compiling()`` returns True to the recorded code.
+    compiled: True if the code is recorded as if torch compiled it.
     reading: how numbers that the code reads from tensors are treated.
     numbers: paths of numbers in the arguments that are inputs.
     grown: lists, by container and key, that are assumed to be appended to only.
@@ -258,10 +240,6 @@ class Hypotheses:
 
 
 def flatten_arguments(request: Request) -> tuple[list[Any], Tree]:
-    """Flatten the arguments of a call into leaves and the structure of containers.
-
-    Leaves are arrays and, if the graph is for torch, generators.
-    """
     opened = set(map(id, request.stateful.arguments(request.args, request.kwargs)))
     return flatten(
         (request.args, request.kwargs),
@@ -274,10 +252,7 @@ def flatten_arguments(request: Request) -> tuple[list[Any], Tree]:
 def _prepare_inputs(
     request: Request, open_numbers: frozenset[Path]
 ) -> tuple[Tree, dict[int, Any], list[Any]]:
-    """Return the structure of the arguments, converted leaves by id, and the inputs.
-
-    Numbers at the paths ``open_numbers`` are inputs, too.
-    """
+    """Return the structure of the arguments, converted leaves by id, and the inputs."""
     leaves, tree = flatten_arguments(request)
     tree = plain_classes(tree)
     if not TENSORS.issuperset(map(type, leaves)):
@@ -329,11 +304,7 @@ def _recording_calls(
 
 
 def attempt(request: Request, hypotheses: Hypotheses) -> Attempt:
-    """Run and record the function under ``hypotheses``, with ``request.places`` as state.
-
-    Restore the state afterwards. Set ``hypotheses.weights`` to None, and drop the hypotheses about lists and
-    numbers if the code may use ``type`` where no shim works.
-    """
+    """Run and record the function under ``hypotheses``, which may change, and restore the state."""
     function = request.function
     tree, arrays, tensors = _prepare_inputs(request, hypotheses.numbers)
     weights, hypotheses.weights = (
@@ -432,10 +403,7 @@ def _run(
     reads: ReadRecorder,
     compiled: bool,
 ) -> tuple[Any, RunResults | None]:
-    """Run the function with recorded arguments, and return its result.
-
-    Also return results to compare with those of a second run, or None if ``CompilingFlag.asked`` is False.
-    """
+    """Run the function with recorded arguments; return its result, and results to compare with, or None."""
     capture, (args, kwargs) = reads.capture, call
     with _recording_calls(request, state, reads, compiled) as claim:
         capture.first_run = FirstRunResults(lambda: claim.asked)
@@ -495,10 +463,7 @@ def _outside(capture: Capture) -> Iterator[None]:
 def _adopt_graph_parameters(
     weights: TorchWeights, called: Any, arrays: Mapping[str, Any]
 ) -> Mapping[str, Any]:
-    """Register the parameters of the graph ``called`` as parameters of the recording; return them by name.
-
-    ``arrays`` are its current parameters.
-    """
+    """Register the parameters of the graph ``called`` with the recording, and return them by name."""
     known = vars(called).get("_module_within")
     if (
         known is None
@@ -522,10 +487,7 @@ def _entries(weights: TorchWeights) -> list[Entry]:
 
 
 def _convert_arrays(leaves: list[Any], function: Any) -> dict[int, Any]:
-    """Map the ids of leaves to tensors, or to generators. Numbers are left out.
-
-    Arrays of other frameworks go to the accelerator of another leaf or of a module's first weight, if any.
-    """
+    """Map the ids of leaves other than numbers to tensors or generators."""
     made: dict[int, Any] = {}
     # Ids of the converted leaves.
     foreign: list[int] = []
@@ -536,6 +498,7 @@ def _convert_arrays(leaves: list[Any], function: Any) -> dict[int, Any]:
     if not foreign:
         return made
     weights = function.parameters() if isinstance(function, torch.nn.Module) else ()
+    # An array of another framework moves to the accelerator of another leaf or of the weights.
     elsewhere = [
         tensor.device
         for tensor in (*made.values(), *itertools.islice(weights, 1))
@@ -551,10 +514,7 @@ _MOST_ROUNDS = 5
 
 
 def record(request: Request) -> Recording:
-    """Run the function of ``request`` and record it, several times if an attempt refutes what it assumed.
-
-    Weights on the device ``meta`` are replaced by zeros while recording.
-    """
+    """Run the function of ``request`` and record it, several times if an attempt refutes what it assumed."""
     check_outside(request)
     weights = TorchWeights(
         request.function, given_objects(request.function, request.args, flatten_arguments(request)[1])
@@ -585,8 +545,6 @@ def _recorded(request: Request, weights: TorchWeights | None = None) -> Recordin
 class _Search:
     """Search for hypotheses under which the function can be recorded.
 
-    request: what to record, with the options that have not been given up.
-    hypotheses: the hypotheses of the next attempt.
     known: the places of state for the next attempt.
     often: places that changed often in earlier calls; empty once they are given up.
     """
@@ -604,10 +562,7 @@ class _Search:
             self.hypotheses.grown = request.auto_dynamic.lengths.grown(request.places)
 
     def attempt(self) -> Recording | Refutation[_Search]:
-        """Return a recording, or ``Refutation`` if the attempt has refuted its hypotheses.
-
-        In the second case, correct the hypotheses and the places of state for the next attempt.
-        """
+        """Return a recording, or a ``Refutation`` with corrected hypotheses for the next attempt."""
         made, hypotheses = self._again(), self.hypotheses
         if not made.left and not made.is_other_code:
             return made.recording
@@ -640,10 +595,6 @@ class _Search:
     # -------------------------------------------------------------------------- hypotheses to give up
     @gives_up("taking lists to be appended to alone")
     def without_lists(self, problem: Exception) -> _Search | None:
-        """Drop the hypothesis that the lists in ``hypotheses.grown`` only grow, also for later recordings.
-
-        Return None if there is no such list.
-        """
         if not self.hypotheses.grown or self.request.auto_dynamic is None:
             return None
         self.request.auto_dynamic.lengths.give_up(self.hypotheses.grown)
@@ -652,12 +603,6 @@ class _Search:
 
     @gives_up("keeping sizes in keys, sizes of kernels or views beside their owner symbolic")
     def without_guesses(self, problem: Exception) -> _Search | None:
-        """Give up the first kind of guesses that has any left.
-
-        The kinds are that sizes may stay symbolic although code hashes or rejects them, that certain calls
-        are recorded as one node instead of by their kernels, and that captured tensors are not views of
-        others. Return None if there is nothing to give up.
-        """
         guesses = self.hypotheses
         goes_on = (
             guesses.keys.next_attempt(problem)
@@ -668,10 +613,6 @@ class _Search:
 
     @gives_up("making numbers that Python reads inputs or symbols")
     def without_numbers(self, problem: Exception) -> _Search | None:
-        """Stop recording numbers as inputs and symbols, so that they become constants.
-
-        Return None if ``request.numbers`` is False, or if there is neither state nor such a number.
-        """
         if not (
             self.request.numbers and (self.known or self.hypotheses.reading.any or self.hypotheses.numbers)
         ):
@@ -682,7 +623,6 @@ class _Search:
 
     @gives_up("making numbers that change often inputs")
     def without_often(self, problem: Exception) -> _Search | None:
-        """Stop treating the places in ``often`` as state. Return None if there are no such places."""
         if not self.often:
             return None
         self.known, self.often = [place for place in self.known if place not in self.often], []

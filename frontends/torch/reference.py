@@ -43,8 +43,7 @@ _SECONDS = 10
 def pretrained(name: str) -> Any:
     """Load the pretrained model in the folder ``name``, or the hub's model of that name, in evaluation mode.
 
-    Raise ``FrameworkNotInstalled`` without transformers, and ``OSError`` if the hub cannot be reached for a
-    model that is not cached.
+    Raise ``FrameworkNotInstalled`` if transformers is not installed.
     """
     try:
         import transformers
@@ -86,11 +85,7 @@ Inputs = dict[str, torch.Tensor]
 
 
 def example_inputs(model: Any) -> Inputs | None:
-    """Return keyword arguments that ``model`` runs on, or None if none are found.
-
-    Only models with the interface of transformers are tried (``config``, ``dummy_inputs``,
-    ``main_input_name``, ``forward``), by running them.
-    """
+    """Return keyword arguments with which a model of transformers was found to run, or None."""
     if not all(hasattr(model, name) for name in ("config", "dummy_inputs", "main_input_name", "forward")):
         return None
     accepted = inspect.signature(model.forward).parameters
@@ -221,12 +216,9 @@ def watching(graph: Graph) -> Callable[[Sequence[torch.Tensor]], Callable[[], bo
 
 
 class _RangeOfTensor(tuple[float, float]):
-    """Result of ``aminmax`` for a tensor, for :func:`fresh`, with the tensor's device and class.
-
-    The elements are ``(0.0, 0.0)`` for a tensor that is empty, complex or on ``meta``.
+    """Range of the elements of a tensor, with the device and the class that an example for it has.
 
     device: None for a tensor on ``meta``.
-    cls: a subclass of the user's that does not override how torch functions run; otherwise ``torch.Tensor``.
     """
 
     device: torch.device | None
@@ -249,8 +241,6 @@ def _range(tensor: torch.Tensor) -> Range:
 
 def fresh(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> torch.Tensor:
     """Return the numbers of :func:`random_array` as a tensor of ``dtype``.
-
-    It has the class and the device of ``seen``, if ``seen`` has these attributes.
 
     >>> fresh((2,), "int64", (3.0, 3.0), seed=0)
     tensor([3, 3])
@@ -283,10 +273,9 @@ def restoring_random_state() -> Iterator[None]:
 def restoring_state(
     weights: TorchWeights, seed: int | None, state: ReachableState | None = None
 ) -> Iterator[None]:
-    """Restore the buffers of ``weights``, ``default_generators()``, and ``state`` after the block.
+    """Restore buffers, random generators and the state of the function after the block.
 
-    By default, ``state`` is all state that the function of ``weights`` can reach. Seed the generators first
-    unless ``seed`` is None.
+    Seed the generators first unless ``seed`` is None.
     """
     state = state or ReachableState(weights)
     saved = [(tensor, tensor.detach().clone()) for tensor in weights.buffers()]

@@ -1,7 +1,4 @@
-"""State of torch outside of tensors during a recording: settings, modes, autocast, clocks, the compiler.
-
-:func:`restore_settings` undoes changes that a recorded function makes.
-"""
+"""State of torch outside of tensors during a recording: settings, modes, autocast, clocks, the compiler."""
 
 from __future__ import annotations
 
@@ -105,11 +102,6 @@ Cast = Callable[[Any], Any]
 
 
 def device_under_autocast(capture: Trace, operands: list[torch.Tensor]) -> str:
-    """Return the device type for which the call is under autocast, or an empty string.
-
-    It is that of the first operand, or the CPU without operands. If any autocast is enabled, call
-    :meth:`Trace.depends_on` for the device of that operand.
-    """
     if not is_any_autocast_enabled():
         return ""
     if operands:
@@ -127,11 +119,7 @@ def record_cast(
     kwargs: dict[str, Any],
     device: str,
 ) -> Any:
-    """Record a call under autocast, and return its result.
-
-    Record it as casts and a call without autocast if that has the same result, and otherwise kernel by
-    kernel. Calls that may write, and calls that detach, are recorded without casts.
-    """
+    """Record a call under autocast, and return its result."""
 
     def recorded(cast: Cast) -> Any:
         with torch.autocast(device, enabled=False):
@@ -383,10 +371,7 @@ def is_loaded() -> bool:
 
 
 def with_compiler_if_wanted(record: Callable[[], Result]) -> Result:
-    """Return ``record()``. If that raises ``CompilerWanted``, load torch's compiler and call it again.
-
-    Raise ``TracingError`` if loading it could end the process, because TensorFlow was loaded before triton.
-    """
+    """Return ``record()``, called again with torch's compiler loaded if it raises ``CompilerWanted``."""
     try:
         with _watched():
             return record()

@@ -1,9 +1,7 @@
 """Sizes of tensors as ``torch.SymInt``, so that arithmetic on them is recorded.
 
-``torch.SymInt(node)`` accepts any object that implements the SymNode protocol
-(torch/fx/experimental/sym_node.py). :class:`SizeNode` implements it and computes with
-:class:`~graph_compiler.sizes.Size`. torch's argument parser accepts the result in place of an int. Code that
-needs the number (``int()``, ``range()``, ``if``, C++ code) gets it from ``decide``, which adds a guard.
+``torch.SymInt(node)`` accepts objects with the SymNode protocol (torch/fx/experimental/sym_node.py), which
+:class:`SizeNode` implements.
 """
 
 from __future__ import annotations
@@ -32,12 +30,7 @@ Symbolic = Union[torch.SymInt, torch.SymFloat, torch.SymBool]
 
 
 class SizeNode:
-    """Object behind a ``SymInt``, ``SymFloat`` or ``SymBool``, which computes with a symbolic expression.
-
-    expression: a size, or a plain number.
-    decide: function that returns the number of an expression, guarded where necessary. Keywords tell the
-        purpose; a comparison or key may stay symbolic.
-    """
+    """Object behind a ``SymInt``, ``SymFloat`` or ``SymBool``, which computes with a symbolic expression."""
 
     __slots__ = ("decide", "expression")
 
@@ -67,10 +60,7 @@ class SizeNode:
         return False
 
     def as_key(self) -> Any:
-        """Return the object to hash for this number: the symbolic size, or a plain number.
-
-        Raise ``UnhashableSize`` if ``decide`` refuses the size as a key.
-        """
+        """Return the object to hash for this number: the symbolic size, or a plain number."""
         if self.is_int() and isinstance(self.expression, Size):
             key = self.decide(self.expression, key=True)
             if isinstance(key, Size):
@@ -324,7 +314,6 @@ def own(item: Any) -> Any:
 
 
 def symbolic(expression: Scalar, decide: Decide) -> Any:
-    """Wrap an expression in the symbolic number of its type. Return a plain number unchanged."""
     return (
         _WRAPPERS[expression.type](SizeNode(expression, decide))
         if isinstance(expression, Size)
@@ -345,11 +334,9 @@ class _NotFromSizes(Signal):
 
 
 def numbers_of_sizes(capture: Trace, value: Value) -> Any:
-    """Return the contents of an int64 array computed from sizes: a symbolic number, or a list of numbers.
+    """Return the contents of ``value`` as symbolic numbers of sizes, or None if that is not possible.
 
-    Return None if no number would be symbolic, if the array or one that it was computed from, or the base of
-    one, is in the ``writes`` of a node, or if the recorded calls that computed it cannot be evaluated. Guard
-    the conditions that the evaluation assumes.
+    Guard what the result assumes.
     """
     reader = _SizeEvaluator(capture.recorder.maker)
     try:
@@ -375,8 +362,6 @@ def _is_written(capture: Trace, values: set[Value]) -> bool:
 class _SizeEvaluator:
     """Evaluator of the recorded calls that computed an array of integers from sizes.
 
-    maker: returns the node that made a value, or None.
-    visited: the values that were evaluated.
     assumed: conditions on sizes under which the result holds.
     """
 
@@ -386,7 +371,6 @@ class _SizeEvaluator:
         self.assumed: list[Size] = []
 
     def of(self, item: Any) -> Any:
-        """Return a number, an expression, or a list of them, for ``item``, or raise ``_NotFromSizes``."""
         if type(item) is int or isinstance(item, Size) and item.type is int:
             return item
         node = self.maker(item) if isinstance(item, Value) else None

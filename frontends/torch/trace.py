@@ -21,8 +21,7 @@ class CallHistory(Protocol):
     def record_of(self, key: str, inputs: Any, written: Sequence[Value], **facts: Any) -> CallRecord:
         """Return the record of a call that is being made, marked with the autograd state at this point.
 
-        The history sets ``writes``, ``no_grad`` and ``is_detached_write``; ``facts`` are further fields.
-        ``written`` are the values that the call writes to.
+        ``written`` are the values that the call writes to, and ``facts`` further fields of the record.
         """
 
 
@@ -112,10 +111,9 @@ class Trace(Protocol):
         """Return the current source location in the user's code."""
 
     def value(self, tensor: torch.Tensor) -> Value:
-        """Return the value that represents ``tensor``.
+        """Return the value that represents ``tensor``, which is added to the graph if it is new to it.
 
-        A tensor that is new to the recording becomes a weight, a constant, or a view of a known tensor. Raise
-        ``TracingError`` if a call of the graph could not reproduce it.
+        Raise ``TracingError`` for a new tensor that a call of the graph could not reproduce.
         """
 
     def is_weight(self, value: Value) -> bool:
@@ -128,15 +126,13 @@ class Trace(Protocol):
         """Return the number that ``size`` has while recording, guarded where necessary.
 
         The flags say that the number is for a key, a text or a condition. The result may then be ``size``
-        itself. Raise ``UnhashableSize`` for a key as :meth:`KeySizes.may_hash_symbol` does.
+        itself.
         """
 
     def fix_all_sizes(self, origin: Origin | None = None) -> None:
-        """Guard all sizes, and numbers among the arguments of calls, that were recorded so far.
+        """Guard the sizes and numbers recorded so far, because code that is not recorded may have used them.
 
-        Code that is not recorded may have used them. ``origin`` is the source location of the guards, by
-        default the current one. Raise ``TracingError`` while a gradient rule of torch's own is recorded, or
-        code that must work for any number of pairs (an associative scan).
+        ``origin`` is the source location of the guards, by default the current one.
         """
 
     def depends_on(self, fact: str, tensor: torch.Tensor) -> None:
@@ -164,10 +160,7 @@ class Trace(Protocol):
     def add_number(self, name: str, number: Any) -> Value: ...
 
     def rewritten_state(self) -> frozenset[int]:
-        """Return the ids of state tensors that the graph must return as new arrays.
-
-        There are none in a graph for torch.
-        """
+        """Return the ids of state tensors that the graph must return as new arrays."""
 
     def __enter__(self) -> Any: ...
 

@@ -50,10 +50,7 @@ def operand_first(
 
 @functools.cache
 def _first_names(function: Any, given: frozenset[str]) -> tuple[str, ...]:
-    """Return names that ``function`` may have for its first parameter, or () if none is known.
-
-    The keywords ``given`` select among several schemas.
-    """
+    """Return names that ``function`` may have for its first parameter, or () if none is known."""
     if isinstance(function, FunctionType):
         return tuple(inspect.signature(function).parameters)[:1]
     kernels = [[one.name for one in schema.arguments] for schema in schemas(row_key(name_of(function)))]
@@ -76,8 +73,6 @@ def without_deprecated_order(
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return the arguments of a call with the positional factors of a deprecated overload as keywords.
 
-    ``key`` is the row key of the function.
-
     >>> x = torch.ones(2)
     >>> args, kwargs = without_deprecated_order("add", (x, 2, x), {})
     >>> len(args), kwargs
@@ -95,11 +90,7 @@ def without_deprecated_order(
 def without_defaults(
     name: str, inputs: tuple[Any, ...], params: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Drop keyword arguments, and trailing positional ones, that equal the defaults of the function ``name``.
-
-    Arguments other than None, bools, ints, floats, strings, and lists and tuples of these are not dropped,
-    nor are numbers of another type than the default. Methods of ``torch.Tensor``, and functions whose
-    defaults are unknown, keep all arguments.
+    """Drop arguments that are known to equal the defaults of the function ``name``.
 
     >>> without_defaults("torch.nn.functional.linear", (1.5, 2.5, None), {})
     ((1.5, 2.5), {})
@@ -123,10 +114,7 @@ def _same(item: Any, default: Any) -> bool:
 
 @functools.cache
 def _defaults(name: str) -> dict[str, tuple[int, Any]]:
-    """Return the position (-1 if keyword-only) and the default of parameters of the function ``name``.
-
-    Parameters in which the overloads of an operator differ are left out.
-    """
+    """Return the position (-1 if keyword-only) and the default of parameters of the function ``name``."""
     function: Any = torch
     for part in name.split(".")[1:]:
         function = getattr(function, part, None)
@@ -199,10 +187,9 @@ def opens(item: Any) -> bool:
 
 
 def to_tensor(item: Any) -> torch.Tensor:
-    """Convert an array of any framework to a tensor.
+    """Convert an array to a tensor, which may share its memory.
 
-    The result is ``item`` itself, shares its memory, or is a copy. Raise ``TracingError`` for a tensor that
-    is quantized or whose layout is not ``torch.strided``.
+    Raise ``TracingError`` for a tensor that is quantized or whose layout is not ``torch.strided``.
     """
     if isinstance(item, torch.Tensor):
         return _dense(item)
@@ -243,9 +230,6 @@ def _dense(tensor: torch.Tensor) -> torch.Tensor:
 def as_recorded(item: Any) -> Any:
     """Convert an argument that is not a tensor to what the recorded call stores.
 
-    Arrays of NumPy and of ``array``, and bytearrays are copied, because the function may write to them later.
-    NumPy scalars and numbers of an enum become plain Python objects.
-
     >>> numbers = np.ones(2)
     >>> as_recorded(np.int64(3)), as_recorded(numbers) is numbers
     (3, False)
@@ -256,6 +240,7 @@ def as_recorded(item: Any) -> Any:
         return item.item()
     if isinstance(item, (int, float)) and isinstance(item, enum.Enum):
         return item.value
+    # The function may write to the array later.
     return copy.copy(item) if isinstance(item, _WRITABLE) else item
 
 

@@ -1,9 +1,4 @@
-"""Names of the callables that torch reports to a mode, and which of them write.
-
-A recorded call has the name that a reader would write: ``torch.nn.functional.linear``,
-``torch.Tensor.view``, ``torch.Tensor.T`` (a property). :func:`row_key` is the bare name under which
-lifting rows are found.
-"""
+"""Names under which calls of torch are recorded and lifted, and the arguments that calls write to."""
 
 from __future__ import annotations
 
@@ -75,10 +70,6 @@ _LIBRARIES = frozenset({"aten", "prims", "prim", "higher_order", "graph_compiler
 def row_key(name: str) -> str:
     """Return the bare name of a dotted name, under which lifting rows are found.
 
-    ``torch.Tensor.add`` and ``torch.ops.aten.add.Tensor`` have the bare name ``add``. The namespaces linalg,
-    fft and special remain as a prefix: ``torch.linalg.norm`` -> ``linalg_norm``. So do libraries of kernels
-    that are not in ``_LIBRARIES``: ``torch.ops.toy.relu.default`` -> ``toy.relu``.
-
     >>> row_key("torch.nn.functional.linear"), row_key("torch.Tensor.T.__get__"), row_key("torch.fft.rfft")
     ('linear', 'T', 'fft_rfft')
     """
@@ -117,7 +108,7 @@ def proposed_names(key: str, result: Any, made: list[torch.Tensor]) -> list[str]
 
 @functools.cache
 def is_in_place(key: str) -> bool:
-    """Return True if ``key``, the bare name of a call, has the form of one in place, such as ``add_``.
+    """Return True if the bare name ``key`` has the form of an in-place call, such as ``add_``.
 
     >>> is_in_place("add_"), is_in_place("__add__"), is_in_place("__ior__"), is_in_place("__setitem__")
     (True, False, True, True)
@@ -226,9 +217,6 @@ def _updates_statistic(tensor: Any, key: str, args: tuple[Any, ...], kwargs: dic
 def written_arguments(key: str) -> tuple[tuple[int, str], ...]:
     """Return parameters (position, keyword) that calls of the bare name ``key`` may write to.
 
-    The tensor of an in-place call is not among them, but a list of tensors is. Keyword-only parameters, such
-    as ``out``, and weights of embeddings that ``max_norm`` rescales are left out.
-
     >>> written_arguments("_amp_update_scale_"), written_arguments("add_")
     (((1, 'growth_tracker'),), ())
     >>> written_arguments("native_batch_norm")
@@ -238,7 +226,6 @@ def written_arguments(key: str) -> tuple[tuple[int, str], ...]:
 
 
 def schemas(key: str) -> Iterator[Any]:
-    """Yield the schemas of the kernels in ``torch.ops.aten`` named ``key``; none if it begins with ``__``."""
     packet = None if key.startswith("__") else getattr(torch.ops.aten, key, None)
     for name in packet.overloads() if isinstance(packet, OpOverloadPacket) else ():
         yield getattr(packet, name)._schema
@@ -275,11 +262,7 @@ def _renormalizes(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bo
 def versions_before(
     key: str, operands: list[torch.Tensor], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> list[int | None]:
-    """Return ``version`` of each operand before a call, to find out later if the call wrote to it.
-
-    In a call of ``_STATISTICS`` it is None for running statistics that are updated, in others for
-    :func:`other_written_tensors`, because such a write may leave the version as it is.
-    """
+    """Return ``version`` of each operand, or None if the call may write to it without a new version."""
     if key in _STATISTICS:
         return [None if _updates_statistic(one, key, args, kwargs) else version(one) for one in operands]
     uncounted = list(map(id, other_written_tensors(key, args, kwargs)))

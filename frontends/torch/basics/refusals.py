@@ -27,11 +27,7 @@ _DEFAULTS = (torch.Tensor.__torch_function__.__func__, disabled_torch_function)
 
 
 class InitialSettings:
-    """Settings of torch when a recording begins, to which later ones are compared.
-
-    dtype: the default dtype.
-    modes: number of dispatch modes, including the one that the recording pushes.
-    """
+    """Settings of torch when a recording begins, to which later ones are compared."""
 
     def __init__(self) -> None:
         self.dtype = torch.get_default_dtype()
@@ -39,7 +35,7 @@ class InitialSettings:
         self.modes = count_dispatch_modes() + 1
 
     def check(self, where: Any) -> None:
-        """Raise ``TracingError`` for a changed default dtype, a new dispatch mode, or ``torch.jit.trace``.
+        """Raise ``TracingError`` if a setting has changed so that calls can no longer be recorded.
 
         ``where()`` returns the place in the user's code, for the message.
         """
@@ -67,7 +63,6 @@ class InitialSettings:
 
 
 def check_outside(request: Request) -> None:
-    """Raise ``TracingError`` inside of a transform, a mode of fake tensors or ``torch.jit.trace``."""
     around = {
         "a transform (torch.vmap, torch.func.grad)": current_transform(),
         "FakeTensorMode": fake_mode(),
@@ -135,11 +130,6 @@ class OperatorRefused(TracingError):
 
 @contextmanager
 def tracer_errors_converted(name: str) -> Iterator[None]:
-    """Convert errors of torch's tracers to ``OperatorRefused``.
-
-    These are errors of ``torch._dynamo`` and lookups of methods that ``SizeNode`` lacks. ``name`` is the
-    function for the message.
-    """
     try:
         yield
     except Exception as problem:

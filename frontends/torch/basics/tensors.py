@@ -86,10 +86,7 @@ _NAMES = {dtype: name for name, dtype in _BY_NAME.items()}
 
 
 def dtype_name(dtype: torch.dtype | str | None) -> str:
-    """Return the name of a dtype, such as ``"float32"``.
-
-    None is torch's default dtype. A name is returned unchanged, and classes such as ``float`` are accepted.
-    """
+    """Return the name of a dtype, such as ``"float32"``. None is torch's default dtype."""
     if isinstance(dtype, str):
         return dtype
     # torch also accepts Python's classes, as in ``dtype=float``.
@@ -145,10 +142,7 @@ def _combine(left: Any, right: Any) -> Any:
 
 
 def result_type(*operands: Any) -> str:
-    """Return the name of the dtype that torch promotes ``operands`` to, under the current default dtype.
-
-    Operands are values of a graph, numbers and sizes.
-    """
+    """Return the name of the dtype to which torch promotes values of a graph, numbers and sizes."""
     kinds = tuple(
         (item.dtype, min(item.ndim, 1)) if hasattr(item, "ndim") else getattr(item, "type", type(item))
         for item in operands
@@ -241,10 +235,9 @@ _SILENT = frozenset({"bool", "Optional[bool]", "str", "Optional[str]", "List[str
 
 @functools.lru_cache(maxsize=1024)
 def integer_parameters(key: str, is_method: bool) -> frozenset[int | str]:
-    """Return positions and keywords at which kernels named ``key`` take only ints or lists of ints.
+    """Return positions and keywords at which kernels named ``key`` take integers.
 
-    Parameters of the types in ``_SILENT`` are ignored. With ``is_method``, position 0 is the tensor whose
-    method is called.
+    With ``is_method``, the parameter ``self`` has position 0.
 
     >>> sorted(integer_parameters("multinomial", False), key=str)
     [1, 'num_samples']
@@ -326,10 +319,7 @@ def is_leaf(tensor: torch.Tensor) -> bool:
 
 
 def storage(tensor: torch.Tensor) -> int:
-    """Return a number that identifies the storage of ``tensor``.
-
-    If ``tensor`` has no single storage, return a negative number that identifies the object instead.
-    """
+    """Return a number that identifies the storage of ``tensor``, or the object if it has no single one."""
     try:
         with no_torch_function():
             return tensor.untyped_storage()._cdata

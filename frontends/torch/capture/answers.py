@@ -74,8 +74,7 @@ def introduces_int64(
 ) -> bool:
     """Return True if a call is found to make int64 elements outside of int32 from operands without any.
 
-    Frameworks without 64-bit integers would compute other numbers there. ``filled`` are the tensors that the
-    call made or wrote to. Not all calls and tensors are searched.
+    Frameworks without 64-bit integers would compute other numbers there.
     """
     if capture.for_torch or key in _UNWRITTEN or key in _IN_PARTS or key.startswith("scatter"):
         return False
@@ -88,9 +87,7 @@ def introduces_int64(
 
 
 def exceeds_int32(tensor: torch.Tensor) -> bool:
-    """Return True if ``tensor`` is known to have an element outside of the range of int32.
-
-    Only dense int64 tensors on the CPU that are not too large are searched.
+    """Return True if ``tensor`` is known to have an int64 element outside of the range of int32.
 
     >>> exceeds_int32(torch.tensor([1, 2**31 - 1])), exceeds_int32(torch.tensor([1, -(2**40)]))
     (False, True)
@@ -158,10 +155,7 @@ def _len(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
 
 
 def elements(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
-    """Run a call that returns elements as Python objects, and guard on those that may vary.
-
-    Raise ``TracingError`` for too many such elements, or for random ones that Python must not use.
-    """
+    """Run a call that returns elements as Python objects, and guard on those that may vary."""
     tensor = args[0]
     value = capture.value(tensor)
     seen = capture.run(function, args, kwargs)
@@ -422,11 +416,7 @@ Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 
 
 def with_numbers(capture: RunningTrace, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
-    """Return the arguments of a call with numbers for the integer tensors that torch reads as numbers.
-
-    Numbers that are computed from sizes become symbols. Others are read, with guards on them (see
-    :func:`elements`).
-    """
+    """Return the arguments of a call with numbers for the integer tensors that torch reads as numbers."""
 
     def number(item: Any) -> Any:
         if not isinstance(item, torch.Tensor) or item.is_floating_point() or item.is_complex():

@@ -100,11 +100,7 @@ class BackwardSizes:
         )
 
     def _call(self, node: Any) -> tuple[Node | None, bool]:
-        """Return the recorded call that an autograd node belongs to, or None, and a bool.
-
-        The bool is True if the node made a result of the call, and its inputs with gradients are recorded
-        values. If the node made a result, the nodes of its unrecorded inputs are registered for the call.
-        """
+        """Return the recorded call that an autograd node belongs to, if any, and True if it is all of it."""
         made = self._values.get((node._sequence_nr(), 0))
         call = None if made is None else self.capture.recorder.maker(made)
         if call is None:

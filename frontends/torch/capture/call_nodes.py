@@ -139,10 +139,7 @@ def run_known_call(
     kwargs: dict[str, Any],
     outcome: Outcome,
 ) -> CompletedCall:
-    """Run a call whose outcome is expected to be ``outcome``. The caller checks that it is.
-
-    The dispatch mode does not see its kernels if the outcome and the active modes allow that.
-    """
+    """Run a call whose outcome is expected to be ``outcome``, which the caller must check."""
     arguments = capture.arguments_of(args, kwargs)
     capture.exported.look(capture.recorder.graph.name, key, operands)
     if not _is_closed(outcome):

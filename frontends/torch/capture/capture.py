@@ -1,8 +1,4 @@
-"""Recording of torch calls: a ``TorchFunctionMode`` intercepts public calls, on concrete tensors.
-
-Captured tensors and inputs that the function writes to, and the random state, are restored after the run,
-also if it raises.
-"""
+"""Recording of torch calls: a ``TorchFunctionMode`` intercepts public calls, on concrete tensors."""
 
 from __future__ import annotations
 
@@ -82,9 +78,6 @@ class Capture(TorchFunctionMode):
 
     fixed: sizes that are plain numbers from the beginning.
     spaces: ids of the global namespaces of the recorded code.
-    input_tensors: the tensor of each input, or None for a number or a generator.
-    count_call_inputs: number of inputs that are arguments.
-    arrays: the tensor for each array of the arguments or of state, by the id of the array.
     own_modes: classes of function modes that belong to a recording.
     """
 

@@ -1,8 +1,7 @@
 """Higher-order operators: ``torch.cond``, ``while_loop``, ``scan`` and ``map`` become nodes with regions.
 
-``torch.cond`` on a predicate that no input affects is unrolled (:mod:`.unrolled`). If a backward pass inside
-of the function goes through an operator, the next attempt unrolls that operator, because the pass needs
-tensors that the calls inside save for it.
+If a backward pass inside of the function goes through an operator, the next attempt unrolls it, because the
+pass needs tensors that the calls inside save.
 """
 
 from __future__ import annotations
@@ -78,10 +77,7 @@ def _is_torchs(operator: Any) -> TypeGuard[functools.partial[Any]]:
 
 
 def pointwise(capture: RunningTrace, args: Any) -> Any:
-    """Record an associative scan along axis 0 whose function combines two elements without that axis.
-
-    ``args`` are the function, the arrays, and further arguments of the function. Return the prefixes.
-    """
+    """Record an associative scan along axis 0 whose function combines two elements without that axis."""
     combine, leaves, additional = args
     in_dims = (*[0] * (2 * len(leaves)), *[None] * len(additional))
 
@@ -104,9 +100,7 @@ def _recorded(
 ) -> list[Any]:
     """Record an associative scan along ``axis`` of ``leaves``, and return the prefixes.
 
-    ``original`` is torch's function for it, ``operator`` combines pairs of elements, and ``users`` is the
-    function of the user's that ``operator`` calls. If ``operator`` reads the length of the axis, record the
-    calls of :func:`prefixes` instead.
+    ``operator`` combines pairs of elements, and ``users`` is the function of the user's that it calls.
     """
     before, capture.call = capture.call, _CALL
     since = capture.recorder.savepoint()
@@ -170,11 +164,7 @@ def _without(shape: tuple[int, ...], axis: int) -> tuple[int, ...]:
 def prefixes(
     operator: Callable[..., Any], leaves: Sequence[Any], dim: int = 0, additional_inputs: Sequence[Any] = ()
 ) -> list[Any]:
-    """Compute an associative scan of ``leaves`` along ``dim`` by doubling, and return all prefixes.
-
-    ``operator(*before, *after, *additional_inputs)`` combines pairs of elements along ``dim``. A guard limits
-    a symbolic length to a power of two that is at least twice the recorded length.
-    """
+    """Compute an associative scan of ``leaves`` along ``dim`` by doubling, and return the prefixes."""
     count = leaves[0].shape[dim]
     # Arrays of up to twice the recorded length fit.
     steps = (2 * hint_of(expression_of(count)) - 1).bit_length()

@@ -1,8 +1,6 @@
-"""Sizes that reach kernels of torch's derivatives as plain numbers.
+"""Sizes that reach kernels of torch's derivatives as plain numbers, told by the autograd node that runs.
 
-The derivative of a sum expands to the sizes of its operand, and that of a mean divides by the number of
-elements. The autograd node that runs tells which sizes these are. Source: torch's
-tools/autograd/derivatives.yaml.
+The rules follow torch's tools/autograd/derivatives.yaml.
 """
 
 from __future__ import annotations
@@ -59,10 +57,7 @@ class UnknownSize(Signal):
 class BackwardKernel:
     """Call of a kernel in a backward pass, and what is known of the autograd node that makes it.
 
-    capture: the recording.
-    node: the autograd node.
     name: name of the autograd node without ``Backward`` and number, or an empty string.
-    args: positional arguments of the kernel.
     input_shapes: shapes of the values that the node returns gradients for, None for an unknown one.
     result_shape: shape of the value whose gradient the node takes first, or None.
     call: the recorded call that the node belongs to, or None.

@@ -1,7 +1,4 @@
-"""Sizes that reach kernels under ``torch.vmap`` as plain numbers, found by the public call that runs.
-
-If a number may be a size that is not found, guards fix all sizes.
-"""
+"""Sizes that reach kernels under ``torch.vmap`` as plain numbers, found by the public call that runs."""
 
 from __future__ import annotations
 
@@ -99,11 +96,7 @@ class AmbiguousSize(Signal):
 
 
 def levels(call: str | None) -> list[Any] | None:
-    """Return the batch sizes of the active levels of ``torch.vmap``, the innermost first.
-
-    Return None if no level is active. ``call`` is the name of the public call that runs; if it is None, also
-    return None inside of autograd or another transform.
-    """
+    """Return the batch sizes of the active levels of ``torch.vmap``, the innermost first, or None."""
     found: list[Any] = []
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
@@ -134,9 +127,6 @@ def logical_sizes(capture: RunningTrace, tensor: torch.Tensor) -> tuple[Any, ...
 class Kernel:
     """A kernel under ``torch.vmap``, with the public call that it belongs to.
 
-    capture: the recording.
-    function: the kernel.
-    args: its positional arguments.
     call: bare name of the public call, or None if none runs.
     given: numbers among the arguments of the public call and the defaults of its function.
     batch: batch sizes of the active levels, the innermost first.

@@ -1,8 +1,6 @@
 """Cache of the outcomes of calls, for calls that are like an earlier one of the recording.
 
 A model of equal layers calls the same functions repeatedly, on tensors that differ in their elements alone.
-The outcome of such a call (a view or a copy, its shape and stride order, no writes, no random numbers) is
-expected to follow from the key that :meth:`CallOutcomes.key_of` returns.
 """
 
 from __future__ import annotations
@@ -49,8 +47,6 @@ class CompletedCall:
     name: dotted name of the function.
     key: bare name of the function.
     arguments: positional and keyword arguments as they are recorded.
-    operands: tensors among the arguments.
-    result: what the call returned.
     """
 
     name: str
@@ -78,11 +74,7 @@ class TensorOutcome:
     """Outcome of a call that makes one tensor.
 
     name: name proposed for its value.
-    spec: shape and dtype of the tensor.
-    strides: its strides.
-    needs_grad: its ``requires_grad``.
     is_view: True if the tensor shares the storage of the only operand.
-    order: its stride order.
     """
 
     name: str
@@ -132,8 +124,7 @@ class CallOutcomes:
     ) -> Any:
         """Return a hashable key that only calls of the same outcome are expected to share, or None.
 
-        It is None for calls whose outcome has to be determined each time, such as calls in place. Unless it
-        is None, the tensors among the arguments were added to ``operands``.
+        Unless it is None, the tensors among the arguments were added to ``operands``.
         """
         # In-place calls have an effect, and autocast depends on more than the arguments.
         if key in _SPECIAL or is_in_place(key) or is_any_autocast_enabled() or not _is_public(function, name):
@@ -197,10 +188,7 @@ def _tensor_key(tensor: torch.Tensor, is_masked: bool) -> Any:
 
 
 def outcome_of(call: CompletedCall, node: Node | None) -> Outcome | None:
-    """Return the outcome that all calls with the key of ``call`` are expected to have.
-
-    Return None if such calls may differ. ``node`` is the node of the call, or None if it has none.
-    """
+    """Return the outcome that calls like ``call`` are expected to have, or None if they may differ."""
     if node is None:
         reads_sizes = any(isinstance(item, Size) for item in iterate_structure(call.arguments))
         place = next((place for place, operand in enumerate(call.operands) if call.result is operand), None)
@@ -272,8 +260,6 @@ class _StoredCall:
 class FirstRunResults:
     """Results of the calls of a run, for reuse in a second run of the same function.
 
-    Only single tensors are stored, and none once they exceed a total number of bytes.
-
     wanted: function that returns True once results are to be stored.
     """
 
@@ -304,11 +290,7 @@ class FirstRunResults:
     def take_result(
         self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> torch.Tensor | None:
-        """Return the result of the next call of ``function`` in the first run, and drop it.
-
-        Return None if it was not stored, if its tensors were written to since, or if its arguments differ by
-        more than rounding errors.
-        """
+        """Drop the next result of ``function`` in the first run; return it, or None if it does not fit."""
         calls = self._made.get(function)
         if not calls:
             return None

@@ -1,9 +1,4 @@
-"""Sizes of arrays that calls create, ``torch._foreach_*`` calls, and assignments ``tensor.data = data``.
-
-Models update a weight by such an assignment (momentum encoders, norms below a bound). It is recorded as a
-write of ``data`` to all elements of ``tensor``, after which ``data`` is a view of ``tensor``. That is
-equivalent if nothing else shares the old storage of ``tensor``, or that of ``data``.
-"""
+"""Sizes of arrays that calls create, ``torch._foreach_*`` calls, and assignments ``tensor.data = data``."""
 
 from __future__ import annotations
 
@@ -36,11 +31,7 @@ _MADE = {
 
 
 def size_of(node: Node | None, value: Value, axis: int) -> Any:
-    """Return the size of ``value`` along ``axis``.
-
-    If ``node`` has it among its positional sizes, as in ``torch.zeros(n)`` (see ``_MADE``), or is the
-    ``unsqueeze`` that makes the axis, return that number or size, or else a symbol.
-    """
+    """Return the size of ``value`` along ``axis``: what ``node`` was given for it, or else a symbol."""
     rank = value.ndim
     if (
         node is not None
@@ -162,10 +153,7 @@ _OPERANDS = (
 
 
 def foreach(capture: RunningTrace, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Record a ``torch._foreach_*`` call as one call per element of the lists, and return the results.
-
-    They are a list for an in-place call, otherwise a tuple.
-    """
+    """Record a ``torch._foreach_*`` call as one call per element of the lists, and return the results."""
     key = row_key(name_of(function))
     bare = key.removeprefix(_PREFIX)
     # Most in-place variants, such as ``lerp_``, are methods only.
@@ -186,9 +174,9 @@ def _part(item: Any, place: int) -> Any:
 
 
 def record_data_assignment(capture: RunningTrace, tensor: torch.Tensor, data: torch.Tensor) -> None:
-    """Record ``tensor.data = data``, after which ``data`` is a view of ``tensor``.
+    """Record ``tensor.data = data`` as a write, after which ``data`` is a view of ``tensor``.
 
-    Raise ``TracingError`` if the assignment cannot be recorded as a write.
+    Raise ``TracingError`` if the assignment cannot be recorded so, as when their memory is shared.
     """
     recorder = capture.recorder
     made = recorder.maker(recorder.base_of(capture.value(data)))

@@ -1,8 +1,6 @@
 """Writes inside of a branch or loop body to tensors of the enclosing scope.
 
-``torch.cond`` and ``while_loop`` allow such writes if no gradients are taken. A region is pure, so its
-block writes to a copy, which becomes one more output and, in a loop, part of the carry. A write to the
-tensor itself follows the node.
+A region is pure, so its block writes to a copy, which becomes one more output of the node.
 """
 
 from __future__ import annotations
@@ -51,8 +49,7 @@ class OuterWrites:
     def undone(self, may_write: bool, is_free: bool = False) -> Iterator[dict[Value, SavedContents]]:
         """Open a block, and at its end restore the outer tensors that it wrote to.
 
-        ``may_write`` and ``is_free`` are those of :class:`_OpenBlock`. Yield its ``written``, a dict from the
-        value of each such tensor to the contents before the block, which is filled during the recording.
+        Yield a dict from their values to their contents before, which is filled during the recording.
         """
         block = _OpenBlock(may_write, is_free)
         self._open.append(block)
@@ -78,7 +75,6 @@ class OuterWrites:
             self._open[-1].written[base] = self.capture.quietly(SavedContents, owner)
 
     def refuse(self, written: Sequence[Value], origin: Origin) -> None:
-        """Raise ``TracingError`` if the innermost block may not write to one of the values ``written``."""
         recorder = self.capture.recorder
         for value in written if self._open else ():
             base = recorder.base_of(value)
@@ -100,10 +96,6 @@ class OuterWrites:
             self.capture.quietly(past.restore)
 
     def refuse_shared(self, nodes: Sequence[Node], written: Container[Value], origin: Origin) -> None:
-        """Raise ``TracingError`` if ``nodes`` of a block use an outer view of a tensor in ``written``.
-
-        The block writes to a copy of the tensor, which the view would not show.
-        """
         base_of = self.capture.recorder.base_of
         made = {value for node in nodes for value in node.outputs}
         for value in (value for node in nodes for value in node.uses):
@@ -117,11 +109,7 @@ class OuterWrites:
     def before_and_after(
         self, tensors: Sequence[torch.Tensor], call: Callable[[], Any]
     ) -> tuple[Any, list[torch.Tensor]]:
-        """Run ``call``, then restore the contents that ``tensors`` had before it.
-
-        Return its result, and copies of the contents that ``tensors`` had after it. Nothing is restored if
-        ``call`` raises.
-        """
+        """Run ``call``, then restore ``tensors``. Return its result, and copies of what it left in them."""
         quietly = self.capture.quietly
         before = [quietly(SavedContents, tensor) for tensor in tensors]
         result = call()

@@ -1,8 +1,6 @@
 """Regions of a torch recording: blocks of torch's higher-order operators and of Python's own statements.
 
-:class:`BlockRecorder` records a block and adds the node. :class:`TorchRegions` uses it for statements; see
-:class:`graph_compiler.recording.control_flow.Regions`. Python numbers that a loop carries are read from
-arrays in each iteration.
+:class:`BlockRecorder` records a block and adds the node. :class:`TorchRegions` uses it for statements.
 """
 
 from __future__ import annotations
@@ -40,8 +38,6 @@ from .unrecorded import UnrecordedMode, run_unrecorded, shape_of
 class BlockArgument:
     """Example argument for the function of a block.
 
-    name: name of the block's input.
-    tensor: the example.
     shape: shape that the argument has in the recording, of numbers and symbolic sizes.
     is_number: True if the function gets a number.
     value: the input of the block, if sizes in ``shape`` are read from it; None to make one.
@@ -58,7 +54,6 @@ class BlockArgument:
 class BlockRecording:
     """A recorded block.
 
-    body: inputs, nodes and outputs.
     structure: tree structure (a ``TreeSpec``) of what the function returned.
     kinds: the kind of each leaf of ``structure``, ``"array"``, ``"number"`` or ``"none"``.
     written: tensors of the enclosing scope that the block may write to, with their contents before.
@@ -77,7 +72,6 @@ class BlockRecording:
 class BlockRecorder:
     """Recorder of the blocks of one operator or statement, which also adds the node that has them as regions.
 
-    call: name of the operator or statement, for messages.
     functions: functions that the blocks run. A change of an object that they can reach raises
         ``TracingError``.
     """
@@ -114,9 +108,6 @@ class BlockRecorder:
         is_free: bool = False,
     ) -> BlockRecording:
         """Record the block that ``function(*given)`` runs, and undo its writes and random draws.
-
-        The function gets copies of the examples. Raise ``TracingError`` if it changes an object in reach of
-        the recorder's ``functions``, or uses an outer view of a tensor that it writes to.
 
         may_write: True if it may write to outer tensors.
         of_pairs: True if the block must hold for any number of pairs, as in an associative scan.
@@ -163,11 +154,6 @@ class BlockRecorder:
         capture.quietly(capture.backward_sizes.note, [copy])
 
     def _outputs(self, leaves: Sequence[Any]) -> list[Value]:
-        """Return a value for each of ``leaves`` that is not None.
-
-        Numbers become tensors. Tensors that share memory with an earlier output, an input or the enclosing
-        scope are cloned.
-        """
         capture, recorder = self.capture, self.capture.recorder
         outputs: list[Value] = []
         owners: set[Value] = set()
@@ -176,6 +162,7 @@ class BlockRecorder:
                 continue
             tensor = leaf if isinstance(leaf, torch.Tensor) else torch.tensor(leaf)
             owner = recorder.base_of(capture.value(tensor))
+            # The results of a region share no memory with each other or with what it reads.
             if owner in owners or not recorder.is_made_here(owner):
                 tensor = tensor.clone()
             owners.add(owner)
@@ -198,7 +185,7 @@ class BlockRecorder:
     def results(self, call: Callable[[UnrecordedMode], Any]) -> tuple[list[Any], bool]:
         """Run an operator by ``call``, without recording it.
 
-        Return the leaves of its result, with tensors cloned, and True if it drew random numbers.
+        Return the leaves of its result, and True if it drew random numbers.
         """
         capture = self.capture
         leaves = pytree.tree_leaves(run_unrecorded(capture, call))
@@ -216,8 +203,7 @@ class BlockRecorder:
     ) -> Any:
         """Add the node that runs ``blocks``, and return its results in the pytree of the last block.
 
-        ``call`` runs the operator without recording it, for the results while recording. Writes of the blocks
-        to outer tensors are recorded after the node.
+        ``call`` runs the operator without recording it, for the results while recording.
         """
         capture, recorder, last = self.capture, self.capture.recorder, blocks[-1]
         written = {value: past.tensor for block in blocks for value, past in block.written.items()}
@@ -278,10 +264,6 @@ class BlockRecorder:
             tensor.grad_fn.register_prehook(met)
 
     def same(self, what: str, found: Sequence[Any], wanted: Sequence[Any]) -> None:
-        """Raise ``TracingError`` unless the dtypes and shapes in ``found`` equal those in ``wanted``.
-
-        ``what`` names the source of ``found`` in the message.
-        """
         if list(found) != list(wanted):
             raise TracingError(
                 f"{self.origin}: {what} gives {_words(found)} where {_words(wanted)} is needed: data types "
@@ -568,11 +550,7 @@ def loops_of(capture: RunningTrace) -> LoopMarker:
 
 
 def rows_of(capture: RunningTrace, args: tuple[Any, ...], frame: FrameType) -> Any:
-    """Return an iterator over the rows of ``args[0]`` that marks the iterations of a ``for`` loop.
-
-    ``frame`` is the frame that asks for the rows. Return None if it is not that of ``Tensor.__iter__``, or if
-    its loop is not marked.
-    """
+    """Return an iterator over the rows of ``args[0]`` that marks the iterations of a loop, or None."""
     if frame.f_code is not _ITERATION or frame.f_back is None:
         return None
     with capture:

@@ -29,14 +29,10 @@ class KernelSizes(Protocol):
         """Run ``function`` with numbers in place of symbolic sizes, or answer it, and return its result.
 
         During the call, :meth:`with_sizes` can map numbers in the arguments of its kernels back to sizes.
-        Guards may be added.
         """
 
     def with_sizes(self, function: Any, args: tuple[Any, ...]) -> tuple[Any, ...] | None:
-        """Return the arguments of a kernel with expressions for the numbers that are sizes.
-
-        Return None for a kernel that is not handled here, or if it is unknown which numbers are sizes.
-        """
+        """Return the arguments of a kernel with expressions for its sizes, or None if they are unknown."""
 
     def has_no_sizes(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Return True if the kernel is known to need no guards on sizes."""
@@ -108,8 +104,7 @@ class RunningTrace(MemoryTrace, GradientTrace, Protocol):
     ) -> Any:
         """Run a call and return its result.
 
-        If it raises, add guards on what the exception may depend on, because the function may catch it. Then
-        raise it again.
+        If it raises, add guards on what the exception may depend on, because the function may catch it.
         """
 
     def record_kernel(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], sized: bool) -> Any:

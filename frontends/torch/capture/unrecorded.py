@@ -32,11 +32,7 @@ from .unrolled import UNROLLED, flex_attention
 
 
 class UnrecordedMode(TorchFunctionMode):
-    """Torch function mode for runs that are not recorded.
-
-    It replaces symbolic sizes in arguments by their numbers, and unrolls higher-order operators. It raises
-    ``OperatorRefused`` for an operator that it does not know.
-    """
+    """Torch function mode for runs that are not recorded, which unrolls higher-order operators."""
 
     def __init__(self, capture: RunningTrace) -> None:
         super().__init__()
@@ -55,10 +51,6 @@ class UnrecordedMode(TorchFunctionMode):
 
 
 def run_unrecorded(capture: RunningTrace, call: Callable[[UnrecordedMode], Any]) -> Any:
-    """Return ``call(mode)``, without recording the kernels that it runs.
-
-    ``mode`` is the mode in which ``call`` has to run the user's functions.
-    """
     kernels = capture.kernels
     before, kernels.inside_call = kernels.inside_call, True
     try:
@@ -71,10 +63,9 @@ _WITHOUT_HISTORY = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
 
 
 def resolve_captured(capture: RunningTrace, tensor: torch.Tensor) -> Value:
-    """Return the value of a tensor that the recording has not met before, after adding it to the graph.
+    """Add a tensor that the recording has not met before to the graph, and return its value.
 
-    It becomes a constant, a parameter, a view of a known tensor, or the value of one. Raise ``TracingError``
-    for a tensor that a call of the graph could not reproduce.
+    Raise ``TracingError`` for a tensor that a call of the graph could not reproduce.
     """
     if (owner := capture.kept_views.owner_of(tensor)) is not None:
         return capture.kept_views.record_view(capture, tensor, owner)
@@ -108,10 +99,7 @@ def resolve_captured(capture: RunningTrace, tensor: torch.Tensor) -> Value:
 
 
 def _refuse_unknown(capture: RunningTrace, tensor: torch.Tensor, name: str | None) -> None:
-    """Raise ``TracingError`` for an unrecorded tensor that a call of the graph could not reproduce.
-
-    If an unrecorded kernel of a call made it, the next attempt will record that call kernel by kernel.
-    """
+    """Raise ``TracingError`` for an unrecorded tensor that a call of the graph could not reproduce."""
     if maker := capture.kernels.maker_of(tensor):
         capture.by_kernel.ask(maker)
         raise TracingError(
@@ -161,11 +149,7 @@ def _follow_hooks(capture: RunningTrace, tensor: torch.Tensor, hooks: list[Any])
 
 
 def _alias(capture: RunningTrace, tensor: torch.Tensor) -> Value:
-    """Record a tensor that shares storage with a recorded value but was made by no recorded call.
-
-    Raise ``TracingError`` if it cannot be told how it was made. The next attempt may then record the tensor
-    as a view, or the kernels that made it.
-    """
+    """Record a tensor that shares storage with a recorded value but was made by no recorded call."""
     seen = capture.memory.find_alias(tensor)
     if seen is None or (
         capture.recorder.maker(seen) is None and type(tensor) is torch.Tensor and not tensor.requires_grad
@@ -206,10 +190,7 @@ _PRODUCTS = frozenset({
 
 
 class KernelwiseSizes:
-    """Finder of the numbers that are sizes in kernels of a public call, while :meth:`run` records these.
-
-    At other times, :meth:`with_sizes` returns None, and :meth:`has_no_sizes` False.
-    """
+    """Finder of the numbers that are sizes in kernels of a public call, while :meth:`run` records these."""
 
     def __init__(self, capture: RunningTrace) -> None:
         self.capture = capture
@@ -282,7 +263,6 @@ def guard_equal(capture: RunningTrace, sizes: Sequence[Any]) -> Any:
 
 
 def same_sizes(capture: RunningTrace, function: Any, args: tuple[Any, ...]) -> Any:
-    """Return the answer of a kernel that compares the sizes of two tensors, and guard that it stays so."""
     same = capture.run(function, args, {})
     shapes = [shape_of(capture, capture.value(tensor)) for tensor in args]
     if same and hints(shapes[0]) == hints(shapes[1]):
@@ -294,10 +274,7 @@ def same_sizes(capture: RunningTrace, function: Any, args: tuple[Any, ...]) -> A
 
 
 def guard_lengths(capture: RunningTrace, shapes: Iterable[tuple[Any, ...]]) -> None:
-    """Guard on which axes have length 0 and which have length 1, because torch's code branches on both.
-
-    A size of 0 or 1 gets a guard on its number, a larger one that it stays above 1.
-    """
+    """Guard on which axes have length 0 and which have length 1, because torch's code branches on both."""
     for size in dict.fromkeys(size for shape in shapes for size in shape):
         if isinstance(size, Size):
             is_more: Any = apply("gt", size, 1)
@@ -305,11 +282,7 @@ def guard_lengths(capture: RunningTrace, shapes: Iterable[tuple[Any, ...]]) -> N
 
 
 def merged_sizes(shape: Any, wanted: list[int]) -> list[Any] | None:
-    """Return the sizes that a reshape of ``shape`` has if it merges axes, symbolic where ``shape`` is.
-
-    ``wanted`` are the numbers of the result. Return None if no products of consecutive sizes are found that
-    equal them. Axes of size 1 are ignored.
-    """
+    """Return the sizes that a reshape of ``shape`` to ``wanted`` has if it merges axes, or None otherwise."""
     left, found = [size for size in shape if hint_of(size) != 1], []
     for number in wanted:
         size: Any = 1
@@ -398,10 +371,7 @@ class KernelMode(TorchDispatchMode):
 
 
 def _storage_reference(tensor: torch.Tensor) -> tuple[int, Callable[[], bool]]:
-    """Return a number that identifies the storage of a tensor, and a function that tells if it was freed.
-
-    A tensor without a single storage is itself used instead.
-    """
+    """Return a number that identifies the storage of a tensor, and a function that tells if it was freed."""
     try:
         with no_torch_function():
             held = tensor.untyped_storage()

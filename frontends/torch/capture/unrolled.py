@@ -1,9 +1,4 @@
-"""Higher-order operators unrolled to the calls that they make: one branch, and the iterations of a loop.
-
-Runs that are not recorded make these calls. A recording records them for ``flex_attention``, for a ``cond``
-on a constant, and if a backward pass inside of the function goes through the operator. The branch and the
-trip count are then guarded if they may vary.
-"""
+"""Higher-order operators unrolled to the calls that they make: one branch, and the iterations of a loop."""
 
 from __future__ import annotations
 
@@ -28,7 +23,6 @@ def cond(mode: Mode, args: Any) -> Any:
 
 
 def while_loop(mode: Mode, args: Any) -> Any:
-    """Run the loop and return its last carry. Without any iteration, return a carry of cloned tensors."""
     goes_on, body, carried, additional = args
     with mode:
         if not goes_on(*carried, *additional):
@@ -74,11 +68,7 @@ def _stacked(results: list[Any]) -> Any:
 
 
 def flex_attention(mode: Any, function: Any, args: Any, kwargs: Any) -> Any:
-    """Compute attention by torch's reference formula, which computes the whole matrix of scores.
-
-    The axes of the result have the stride order of the query. Raise ``OperatorRefused`` if this torch does
-    not have the formula.
-    """
+    """Compute attention by torch's reference formula, which computes the whole matrix of scores."""
     order = sorted(range(args[0].ndim), key=args[0].stride().__getitem__, reverse=True)
     formula = found("torch._higher_order_ops.flex_attention", "math_attention") or refuse_operator(
         function, mode.here
