@@ -358,7 +358,6 @@ def _leaves(data: Any) -> Iterator[Any]:
 
 
 def _element_type(b: TorchBuilder, leaves: list[Any]) -> str:
-    """Return the dtype of the recorded result, or, if there is none, the one that ``leaves`` promote to."""
     if b.recorded:
         return b.recorded[0].dtype
     kinds = {leaf.dtype if isinstance(leaf, Value) else result_type(leaf) for leaf in leaves} or {

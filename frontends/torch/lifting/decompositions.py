@@ -120,8 +120,7 @@ def aten_inv_ex(b: TorchBuilder, A: Any, *, check_errors: bool = False) -> Any:
 def _regular(b: TorchBuilder, A: Any) -> tuple[Any, Any, Any]:
     """Return ``A`` with some matrices replaced by identities, LAPACK's status, and a mask of those replaced.
 
-    These are the matrices with a zero pivot, or with LU factors that are not finite. The mask has the shape
-    ``[..., 1, 1]``. Some targets raise for a singular matrix.
+    Some targets raise for a singular matrix.
     """
     factors = b.lu_factor(A)[0]
     status = _lu_status(b, factors)

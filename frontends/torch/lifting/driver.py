@@ -352,7 +352,7 @@ def _fresh(node: Node, result: Any) -> list[Any]:
 def own_keywords(row: Callable[..., Any], kwargs: dict[str, Any]) -> dict[str, Any]:
     """Return ``kwargs`` with alternative keywords, such as ``axis``, renamed to those that rows use.
 
-    The keyword ``inplace`` is removed unless ``row`` has such a parameter, also from ``kwargs`` itself.
+    Remove ``inplace`` from ``kwargs`` if ``row`` has no such parameter.
     """
     # Most calls have none, and a signature takes 30 microseconds.
     if not kwargs:

@@ -63,10 +63,7 @@ _NONE: frozenset[Any] = frozenset()
 def with_fixed_numbers(
     b: TorchBuilder, key: str, args: list[Any], kwargs: dict[str, Any]
 ) -> tuple[list[Any], dict[str, Any]]:
-    """Return the arguments of the call ``key`` with its symbols replaced where its row cannot take them.
-
-    Most are replaced by the recorded number, with a guard on it.
-    """
+    """Return the arguments of the call ``key`` with its symbols replaced where its row cannot take them."""
     if not (b.reads_numbers or b.has_floats):
         return args, kwargs
     if key == "__getitem__":
@@ -123,20 +120,14 @@ HALF = ("float16", "bfloat16")
 def computed(
     b: TorchBuilder, operation: Callable[..., Any], x: Any, y: Any, dtype: str, exactly: bool = False
 ) -> Any:
-    """Apply ``operation`` to ``x`` and ``y``, promoted to ``dtype`` or to float32 (:func:`needs_float32`).
-
-    A float32 result is cast to ``dtype``. ``exactly`` is passed to :func:`needs_float32`.
-    """
+    """Apply ``operation`` to ``x`` and ``y``, promoted to ``dtype`` or to float32 (:func:`needs_float32`)."""
     if dtype in HALF and needs_float32(y, dtype, exactly):
         return b.cast(operation(b.cast(x, "float32"), b.operand(y, "float32")), dtype)
     return operation(*b.promote(x, y, dtype=dtype))
 
 
 def needs_float32(y: Any, dtype: str, exactly: bool = False) -> bool:
-    """Return True if operations with ``y`` are computed in float32 instead of the half-precision ``dtype``.
-
-    With ``exactly``, that includes all Python ints and floats that ``dtype`` cannot hold.
-    """
+    """Return True if operations with ``y`` are computed in float32 instead of half-precision ``dtype``."""
     if isinstance(y, Value):
         return y.ndim == 0 and y.dtype not in ("bool", dtype)
     if is_read(y):

@@ -59,10 +59,7 @@ def vector(b: TorchBuilder, x: Any) -> Any:
 
 
 def is_invalid_index(b: TorchBuilder, x: Value, index: Value) -> bool:
-    """Return True if ``index`` has a dtype or rank that torch accepts only for an empty index.
-
-    Then fix its sizes of 0.
-    """
+    """Return True if torch accepts ``index`` only because it is empty, and fix its sizes of 0."""
     if index.dtype in ("int32", "int64") and max(x.ndim, 1) == max(index.ndim, 1):
         return False
     for size in index.shape:
@@ -111,10 +108,7 @@ def masked_select(b: TorchBuilder, input: Any, mask: Any) -> Any:
 def scattered(
     b: TorchBuilder, x: Any, dim: int, index: Any, source: Any, reduce: str | None, include_self: bool = True
 ) -> Any:
-    """Return ``x`` with ``source`` written at ``index`` along ``dim``, or combined by torch's ``reduce``.
-
-    Return ``x`` itself if :func:`is_invalid_index`, because ``index`` is then empty.
-    """
+    """Return ``x`` with ``source`` written at ``index`` along ``dim``, or combined by torch's ``reduce``."""
     if is_invalid_index(b, x, index):
         return x
     target, places = vector(b, x), vector(b, index)
@@ -167,11 +161,7 @@ rows.table({
 def indexed(
     b: TorchBuilder, x: Any, dim: int, index: Any, source: Any, reduce: str | None, include_self: bool = True
 ) -> Any:
-    """Return ``x`` with slices of ``source`` written to those that ``index`` selects along ``dim``.
-
-    ``reduce`` combines the new slices with the old ones, or, without ``include_self``, only with each other.
-    If it is None, they replace the old ones.
-    """
+    """Return ``x`` with slices of ``source`` written to, or combined with, those that ``index`` selects."""
     target, values, places, along = (
         vector(b, x),
         b.operand(source, x.dtype),
@@ -475,11 +465,7 @@ def _bounds(b: TorchBuilder, lengths: Any, offsets: Any, place: int) -> tuple[Va
 def _with_initial_value(
     b: TorchBuilder, reduce: str, found: Value, first: float, counts: Value, empty_is_nan: bool
 ) -> Any:
-    """Combine the reduction ``found`` of each segment with the initial value ``first``.
-
-    For a mean, ``found`` is a sum, which is divided by ``counts``; an empty segment becomes NaN if
-    ``empty_is_nan``.
-    """
+    """Combine the reduction ``found`` of each segment with the initial value ``first``."""
     if reduce in ("max", "min"):
         return b.combined("maximum" if reduce == "max" else "minimum", found, first)
     whole = b.combined("multiply" if reduce == "prod" else "add", found, first)
@@ -534,10 +520,7 @@ def _edges(b: TorchBuilder, points: Value, count: int, bins: Any, bounds: Any) -
 
 
 def _bin(b: TorchBuilder, column: Value, edges: Value, size: Any) -> tuple[Value, Value]:
-    """Return the bin of each number in ``column``, and a mask of those from the first edge to the last.
-
-    Numbers outside get the nearest bin.
-    """
+    """Return the bin of each number in ``column``, and a mask of those from the first edge to the last."""
     last = b.getitem(edges, key=(-1,))
     inside = b.logical_and(b.greater_equal(column, b.getitem(edges, key=(0,))), b.less_equal(column, last))
     found = b.subtract(b.searchsorted(edges, column, side="right"), 1)

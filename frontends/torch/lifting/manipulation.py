@@ -18,10 +18,7 @@ from .table import TorchBuilder, assume, axis, rows
 
 
 def given(items: tuple[Any, ...], named: Any = None) -> tuple[Any, ...]:
-    """Return the sizes or axes of a call as a tuple, from ``named`` if it is not None, else from ``items``.
-
-    They may be single arguments, or one tuple or list.
-    """
+    """Return the sizes or axes of a call, which are single arguments or one tuple, as a tuple."""
     if named is not None:
         items = (named,)
     if len(items) == 1 and isinstance(items[0], (tuple, list)):
@@ -30,10 +27,7 @@ def given(items: tuple[Any, ...], named: Any = None) -> tuple[Any, ...]:
 
 
 def whole_shape(shape: tuple[Any, ...], total: Any) -> tuple[Any, ...]:
-    """Replace -1 in ``shape`` by the size with which the shape has ``total`` elements.
-
-    It is 0 if the other sizes have the product 0.
-    """
+    """Replace -1 in ``shape`` by the size with which the shape has ``total`` elements."""
     if not any(isinstance(dim, int) and dim == -1 for dim in shape):
         return shape
     place = shape.index(-1)
@@ -414,10 +408,7 @@ def parted(b: TorchBuilder, x: Any, sizes: list[Any], place: int) -> tuple[Any, 
 
 
 def equal_parts(b: TorchBuilder, size: Any, part: Any, count: int) -> list[Any]:
-    """Return the sizes of ``count`` parts of an axis of ``size``: ``part`` for each, the rest for the last.
-
-    Guards on symbolic sizes may be added.
-    """
+    """Return the sizes of ``count`` parts of an axis of ``size``: ``part``, and the rest for the last one."""
     last = size - part * (count - 1)
     if isinstance(last, Size) and isinstance(size % part, Size):
         if hint_of(last) == hint_of(part):

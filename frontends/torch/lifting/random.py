@@ -1,8 +1,4 @@
-"""Random numbers, with the distributions of torch but not its numbers.
-
-Generators that the function makes or seeds have random keys of their own. By default, keys derive from the
-key of the graph.
-"""
+"""Random numbers, with the distributions of torch but not its numbers."""
 
 from __future__ import annotations
 

@@ -340,10 +340,7 @@ def _at_coordinates(b: TorchBuilder, x: Value, place: int, coordinates: Value) -
 def _at_uneven_edge(
     b: TorchBuilder, x: Value, place: int, side: int, coordinates: Value, edge_order: int
 ) -> Value:
-    """Return the derivative along axis ``place`` at the first (``side`` 0) or last (``side`` -1) element.
-
-    ``coordinates`` are the positions of the elements along the axis.
-    """
+    """Return the derivative along axis ``place`` at the first (``side`` 0) or last (``side`` -1) element."""
     if edge_order == 1:
         steps = _difference(b, coordinates, 0, 1)
         return _ratio(b, _edge(b, x, place, side), spread_along(b, _outermost(b, steps, side), x, place))

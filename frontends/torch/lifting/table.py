@@ -1,11 +1,7 @@
 """The table of rows, the builder that rows write with, and conditions on sizes that torch checks.
 
-The row of a function or method of torch is registered under its bare name: ``add`` is the row of
-``torch.add``, ``Tensor.add``, ``aten.add.Tensor``, and of ``Tensor.add_`` in place. Operators are further
-names, such as ``__add__`` and ``__radd__``. If another row is registered for only one kind of function, it
-comes first, such as ``nn.functional.<name>`` for a function of ``torch.nn.functional``, ``Tensor.<name>`` for
-a method, and ``aten.<name>`` for a kernel. ``axis``, ``keepdims`` and ``out`` are handled before a row is
-called.
+A row is registered under the bare name of a call: ``add`` lifts ``torch.add``, ``Tensor.add`` and
+``aten.add.Tensor``.
 """
 
 from __future__ import annotations
@@ -54,8 +50,7 @@ class TorchBuilder(RaisingBuilder):
     def promote(self, *operands: Any, dtype: Any = None) -> tuple[Any, ...]:
         """Promote the operands to a common dtype as torch does, or to ``dtype``.
 
-        If an operand is an array or a number read from an array, Python numbers stay numbers. Otherwise all
-        operands become arrays.
+        Python numbers beside an array stay Python numbers.
         """
         name = dtype_name(dtype) if dtype is not None else result_type(*operands)
         if not any(isinstance(item, Value) or is_read(item) for item in operands):
@@ -149,11 +144,7 @@ AGREEMENTS: dict[str, tuple[str, ...]] = {
 def assume_agreement(
     b: TorchBuilder, key: str, row: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]
 ) -> None:
-    """Guard on the sizes that torch requires to be equal in the call ``key``.
-
-    These are the sizes in the first alternative of :data:`AGREEMENTS` whose ranks fit. Without one, do
-    nothing.
-    """
+    """Guard on the sizes that torch requires to be equal in the call ``key``."""
     alternatives = AGREEMENTS.get(key)
     if alternatives is None:
         return
@@ -176,10 +167,7 @@ def _parameters(row: Callable[..., Any]) -> tuple[str, ...]:
 
 
 def _named(alternative: str, given: dict[str, Value]) -> dict[Any, list[Any]] | None:
-    """Map the letters of an alternative in :data:`AGREEMENTS` to the sizes of the axes that they name.
-
-    ``"input=nc* weight=c"`` maps ``c`` to two sizes. Return None if a rank does not fit.
-    """
+    """Map the letters of an alternative in :data:`AGREEMENTS` to sizes, or return None if it does not fit."""
     found: dict[Any, list[Any]] = {}
     extent: int | None = None
     for name, letters in (part.split("=") for part in alternative.split()):
@@ -442,10 +430,7 @@ def assume_demands(b: TorchBuilder, made: Iterable[Node]) -> None:
 
 
 def assume(b: TorchBuilder, relation: str, size: Any, number: Any) -> None:
-    """Guard on a relation of two sizes, such as ``"ge"``, if the recorded ones satisfy it.
-
-    Omit the guard that a size is at least 0, and some that a computed size is at least 1.
-    """
+    """Guard on a relation of two sizes, such as ``"ge"``, if the recorded ones satisfy it."""
     # For other sizes, the guard would only exclude an empty array.
     if relation == "ge" and isinstance(number, int) and number <= 1 and (number < 1 or not _is_given(size)):
         return

@@ -1,7 +1,6 @@
 """Stride order of tensors, where it decides whether a call returns a view, returns a copy or raises.
 
-``x.view(-1)`` raises and ``x.reshape(-1)`` makes a copy if the merged axes are not contiguous. Where that
-matters, guards require the same stride order of the arguments at each call.
+``x.view(-1)`` raises and ``x.reshape(-1)`` makes a copy if the merged axes are not contiguous.
 """
 
 from __future__ import annotations
@@ -156,10 +155,7 @@ def _is_row_major(tensor: torch.Tensor) -> bool:
 
 
 def is_in_order(tensor: torch.Tensor) -> bool:
-    """Return True if the strides never increase from one axis to the next, ignoring strides of 0.
-
-    Tensors that are not strided, such as sparse ones, count as in order.
-    """
+    """Return True if the strides never increase from one axis to the next, ignoring strides of 0."""
     # Axes of size 1 are compared, too, because a transposed axis of size 1 may be longer at another call.
     strides = list(filter(None, tensor.stride())) if tensor.layout == torch.strided else []
     return strides == sorted(strides, reverse=True)
@@ -170,10 +166,7 @@ REFUSED = frozenset({"resize_", "resize_as_", "set_", "resize_as_sparse_"})
 
 
 def reshape_in_place(capture: Trace, function: Any, args: Any, kwargs: Any) -> Any:
-    """Record ``x.t_()`` and similar calls as ``x = x.t()``, and return ``x``.
-
-    Raise ``TracingError`` if no call of the function made ``x``.
-    """
+    """Record ``x.t_()`` and similar calls as ``x = x.t()``, and return ``x``."""
     tensor = args[0]
     if _was_there(capture, capture.value(tensor)):
         raise TracingError(

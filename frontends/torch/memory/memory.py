@@ -39,11 +39,8 @@ if TYPE_CHECKING:
 class SavedContents:
     """Contents of a tensor before calls write to it, which :meth:`restore` writes back.
 
-    tensor: the tensor.
     elements: copy of its elements, without the repeats of expanded axes (:func:`without_repeats`).
     owner: the base of a view, or the tensor itself.
-    grad_fn: autograd node of ``owner``.
-    version: version of the tensor.
     copy: clone of ``owner`` with its history, or None for a tensor without history that is not a view.
     """
 
@@ -81,11 +78,6 @@ _UNCOUNTED = frozenset({"data", "embedding", "embedding_bag"})
 
 
 def watching(graph: Graph) -> Callable[[Sequence[torch.Tensor]], Callable[[], bool]] | None:
-    """Return a function that starts to watch tensors for writes.
-
-    That function takes tensors, and returns a function that returns True while all of them have versions that
-    are unchanged. Return None if a node of ``graph`` may write without incrementing a version.
-    """
     keys = {node.key for node in graph.nodes}
     return None if any(key in _UNCOUNTED or written_arguments(key) for key in keys) else _begun
 
@@ -100,10 +92,7 @@ def _begun(tensors: Sequence[torch.Tensor]) -> Callable[[], bool]:
 # These methods also run below the active function mode, to which reads of a tensor would look like the
 # user's, so they disable it.
 class StorageTable:
-    """Table of the recorded values in each storage, to find aliases of a tensor.
-
-    It also lists tensors from outside of the recording, to find those that share memory with written ones.
-    """
+    """Table of the recorded values in each storage, to find aliases of a tensor."""
 
     def __init__(self) -> None:
         self._values: dict[int, tuple[StorageWeakRef, dict[Any, Value]]] = {}
@@ -144,11 +133,7 @@ class StorageTable:
     def shared_with(
         self, owners: Iterable[torch.Tensor], inputs: Iterable[torch.Tensor | None]
     ) -> list[torch.Tensor]:
-        """Return the tensors that may overlap in memory with another one in ``owners``.
-
-        Search ``inputs`` and the tensors registered by :meth:`comes_from_outside`, if :func:`has_memory` is
-        True for them.
-        """
+        """Return the tensors that may overlap in memory with another one in ``owners``."""
         held = [*self._outside, *(tensor for tensor in inputs if tensor is not None)]
         owners = list(owners)
         return [
@@ -322,7 +307,6 @@ class StoredTensorViews(kept_views.StoredViews[torch.Tensor]):
         super().ask([array for array in arrays if has_memory(array)])
 
     def is_view(self, array: torch.Tensor, owner: torch.Tensor) -> bool:
-        """Return True if ``array``, which shares storage with ``owner``, can be recorded as a view of it."""
         if array.requires_grad or array.dtype != owner.dtype or not owner.is_contiguous():
             return False
         start = self.geometry_of(array, owner).offset
@@ -389,7 +373,6 @@ def _itself(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _reader(tensor: torch.Tensor, weights: ModelWeights, places: Sequence[StatePlace]) -> Reader | None:
-    """Return a function that reads the weight or place that holds ``tensor``, or None if none does."""
     if name := weights.name_of(tensor):
         held, key = weights.holder_of(name)
         return partial(held.__getitem__, key)
@@ -411,11 +394,7 @@ class MemoryTrace(Trace, Protocol):
 
 # ---------------------------------------------------------------------------------------------------- strides
 def stride(capture: MemoryTrace, function: Any, args: Any, kwargs: Any) -> Any:
-    """Return what ``Tensor.stride`` returns, as symbols if it may vary between calls.
-
-    If the target is not torch, strides of a varying tensor that is computed and not contiguous are numbers,
-    and all sizes are fixed.
-    """
+    """Return what ``Tensor.stride`` returns, as symbols if it may vary between calls."""
     value, steps = capture.value(args[0]), args[0].stride()
     capture.depends_on("layout", args[0])
     if not capture.recorder.varies(value) or capture.is_weight(value):
@@ -434,11 +413,7 @@ def stride(capture: MemoryTrace, function: Any, args: Any, kwargs: Any) -> Any:
 def on_owner(
     capture: MemoryTrace, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return arguments that make ``as_strided`` act on a recorded tensor that fills the storage.
-
-    Return ``args`` and ``kwargs`` unchanged if the tensor itself fills the storage, or if none does.
-    Otherwise all sizes are fixed.
-    """
+    """Return arguments with which ``as_strided`` acts on a recorded tensor that fills the storage, if any."""
     tensor, size, step, *rest = (
         args if len(args) > 2 else (*args, *(kwargs[name] for name in ("size", "stride")[len(args) - 1 :]))
     )
@@ -458,10 +433,7 @@ def on_owner(
 
 
 def _owner(capture: MemoryTrace, tensor: torch.Tensor) -> torch.Tensor | None:
-    """Return a tensor whose elements fill the storage of ``tensor`` in row-major order, or None.
-
-    It is a new view, tracked as the object of a recorded value.
-    """
+    """Return a tensor whose elements fill the storage of ``tensor`` in row-major order, or None."""
     if tensor.is_conj() or tensor.is_neg():
         return None
     for (dtype, shape, steps, offset), value in capture.memory.values_in(tensor).items():

@@ -19,11 +19,7 @@ from .memory import MemoryTrace, has_memory
 
 
 def note_aliases(capture: MemoryTrace) -> None:
-    """Find tensors from outside that may overlap in memory with another tensor to which calls may write.
-
-    If there are any, list the recorded ones in ``shared_memory`` of the graph and restrict the graph to
-    torch, or raise ``TracingError`` if the target is not torch.
-    """
+    """Restrict the graph to torch, or raise, if tensors from outside may overlap with a written one."""
     graph = capture.recorder.graph
     owners = capture.written.owners()
     shared = (
@@ -52,10 +48,9 @@ def note_aliases(capture: MemoryTrace) -> None:
 
 
 def note_sharing(capture: MemoryTrace, graph: Graph) -> None:
-    """Add assumptions about inputs that are the same object, and that written inputs overlap no others.
+    """Assume which inputs are the same object, and that written inputs overlap no others.
 
-    Also set ``call_inputs`` of the graph if it has further inputs, and add guards on what decides between
-    views and copies. Raise ``TracingError`` if written inputs overlap while recording.
+    Raise ``TracingError`` if written inputs overlap while recording.
     """
     given = list(map(id, capture.input_tensors))
     same = SameArray(
@@ -114,12 +109,7 @@ _UNIFORM = frozenset({"fill_", "zero_"})
 
 
 def refuse_out(capture: Trace, out: Any, operands: list[torch.Tensor]) -> None:
-    """After a call, check the tensors that were passed to it as ``out=``.
-
-    Raise ``TracingError`` if torch resized one, or if one may share memory with an operand, unless both are
-    the same view. An ``out`` whose own elements overlap restricts the graph to torch, or raises for another
-    target.
-    """
+    """Raise ``TracingError`` if tensors passed to a call as ``out=`` cannot be recorded as its results."""
     if out is None:
         return
     for tensor in (item for item in iterate_structure(out) if isinstance(item, torch.Tensor)):
@@ -145,11 +135,7 @@ def refuse_out(capture: Trace, out: Any, operands: list[torch.Tensor]) -> None:
 
 
 def refuse_overlap(capture: Trace, key: str, args: tuple[Any, ...], operands: list[torch.Tensor]) -> None:
-    """Refuse an in-place call if its result is found to depend on the order in which torch reads and writes.
-
-    Such a call reads part of the memory that it writes to, or writes to elements that share memory. Raise
-    ``TracingError`` if the target is not torch, and otherwise restrict the graph to torch.
-    """
+    """Refuse an in-place call if its result is found to depend on the order of reads and writes."""
     if not is_in_place(key):
         return
     # torch refuses most such calls itself, but not if the memory has gaps: ``x[:, 1:] += x[:, :-1]``, ``x -=

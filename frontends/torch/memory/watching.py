@@ -43,10 +43,7 @@ _COUNT = 2
 
 
 def words_of(tensor: torch.Tensor) -> Words | None:
-    """Return addresses of memory words that change when torch counts a write to ``tensor`` or moves it.
-
-    Return None if torch's C++ objects are not laid out as expected, if :func:`has_memory` is False, and for
-    tensors that were made in inference mode.
+    """Return addresses of words that change when torch counts a write to ``tensor`` or moves it, or None.
 
     >>> weight = torch.zeros(2)
     >>> words = words_of(weight)
@@ -150,8 +147,6 @@ is_readable = _is_readable()
 class TensorStamp:
     """Layout, version and memory contents (:class:`Pieces`) of a tensor at one moment.
 
-    layout: what :func:`layout_of` returned.
-    version: value of the version counter.
     pieces: the memory, or samples of it above 16 KiB, so that a write between them is missed; None if it
         cannot be compared.
 
@@ -230,11 +225,7 @@ def layout_of(tensor: torch.Tensor) -> tuple[Any, ...]:
 
 
 def pieces_of(tensor: torch.Tensor, whole: bool = False) -> Pieces | None:
-    """Return a copy of a tensor's memory for later comparison: samples if it is large, unless ``whole``.
-
-    Return None for a tensor that is empty, for which :func:`has_memory` is False, or that spans the memory of
-    more than ``numel()`` elements.
-    """
+    """Return a copy of a tensor's memory for comparison, or samples of it, or None if there is none."""
     if not has_memory(tensor) or tensor.numel() == 0:
         return None
     with no_torch_function():
@@ -258,7 +249,6 @@ _OF_CONSTRUCTORS = "lift_fresh"
 class _SharedTensor:
     """Tensor whose memory other code shares, with its contents at the last access by torch.
 
-    tensor: the tensor.
     start, end: addresses of its first byte and after its last.
     origin: the line that shared it.
     is_read: True if the recording has handed the memory to other code.

@@ -31,7 +31,6 @@ def own(elements: np.ndarray[Any, Any], dtype: str) -> torch.Tensor:
 
 
 def write(tensor: torch.Tensor, elements: np.ndarray[Any, Any]) -> None:
-    """Copy ``elements`` to ``tensor``, cast to its dtype, and increment its version if it has one."""
     if isinstance(tensor, np.ndarray):
         np.copyto(tensor, elements, casting="unsafe")
         return

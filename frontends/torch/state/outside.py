@@ -36,8 +36,7 @@ def environment_guards_of(
 ) -> list[EnvironmentGuard]:
     """Return guards on training flags, captured tensors, weights, and torch's default dtype and autocast.
 
-    ``asked`` are the modules whose training flag was read. With ``only_without_grad``, one guard requires
-    that gradients are disabled.
+    ``asked`` are the modules whose training flag was read.
     """
     guards = [] if weights.are_none and not (asked or graph.constants) else _of_tensors(weights, graph, asked)
     for ask, what in _SETTINGS:
@@ -119,10 +118,7 @@ def _unreplaced(name: str, tensor: torch.Tensor, held: dict[str, torch.Tensor], 
 
 
 def _untouched(name: str, tensor: torch.Tensor) -> list[EnvironmentGuard]:
-    """Return guards on the captured ``tensor``: on its layout, version and contents, if it has them.
-
-    The contents of a large tensor may be compared by samples, or not at all.
-    """
+    """Return guards on the captured ``tensor``: on its layout, version and contents, if it has them."""
     what, words = f"the captured tensor {name}", words_of(tensor)
     noted = (
         [EnvironmentGuard("{}({}) == {}", (layout_of, tensor, layout_of(tensor)), what, words=words)]
@@ -150,11 +146,7 @@ _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_
 def reference_guards(
     objects: Iterable[Any], free: FreeParts, weights: TorchWeights, is_input: Callable[[Any], bool]
 ) -> list[EnvironmentGuard]:
-    """Return guards on what ``objects`` refer to: closures, globals, attributes, hooks, child modules.
-
-    Parts in ``free`` get no guard, and neither does memory of weights and of tensors for which ``is_input``
-    is True.
-    """
+    """Return guards on what ``objects`` refer to: closures, globals, attributes, hooks, child modules."""
     objects = list(itertools.filterfalse(is_constant, objects))
     if all(map(is_self_contained, objects)):
         return [*ModuleHooks([]).guards(), *map(code_guard, objects)]

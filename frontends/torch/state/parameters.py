@@ -54,11 +54,7 @@ _OF_MODULES = frozenset({*vars(torch.nn.Module()), "training"})
 def recomputed(
     module: torch.nn.Module, keys: Iterable[str], ancestors: Iterable[Any]
 ) -> dict[str, torch.Tensor]:
-    """Return the buffers ``keys`` that an initializer or the constructor of ``module`` determines.
-
-    ``_init_weights`` of the modules ``ancestors`` counts as an initializer, too. Buffers that cannot be
-    recomputed are missing in the result.
-    """
+    """Return the buffers ``keys`` that an initializer or the constructor of ``module`` determines."""
     wanted = tuple(keys)
     found: dict[str, torch.Tensor] = {}
     for way in (*_initialisers(module, ancestors), lambda number: _buffers_of_new_instance(module, wanted)):
@@ -70,10 +66,7 @@ def recomputed(
 def _determined_buffers(
     module: torch.nn.Module, way: Callable[[int], Buffers], keys: Iterable[str]
 ) -> dict[str, torch.Tensor]:
-    """Return buffers among ``keys`` that have the same bits in two runs of ``way``.
-
-    They are cast to the dtypes of the buffers of ``module``. If the user's code raises, there are none.
-    """
+    """Return buffers among ``keys`` that have the same bits in two runs of ``way``."""
     runs = []
     for number in (0, 1):
         with _seeded_on_cpu(number):
@@ -95,11 +88,7 @@ def _determined_buffers(
 
 @contextmanager
 def _seeded_on_cpu(seed: int) -> Iterator[None]:
-    """Run the block without gradients and with the CPU as default device, and seed random generators.
-
-    These are the generators of Python and NumPy and torch's on the CPU. Their states are restored after the
-    block.
-    """
+    """Run the block without gradients, on the CPU by default, and with random generators seeded for it."""
     with (
         host_state_seeded(seed),
         torch.random.fork_rng(devices=[]),
@@ -124,7 +113,7 @@ def _cast_like(made: Any, wanted: Any) -> torch.Tensor | None:
 def _initialisers(module: torch.nn.Module, ancestors: Iterable[Any]) -> Iterator[Callable[[int], Buffers]]:
     """Yield functions that run one initializer on a copy of ``module`` and return the buffers of the copy.
 
-    The argument of each function fills the non-persistent buffers of the copy before the initializer runs.
+    The argument fills the non-persistent buffers of the copy before the initializer runs.
     """
     for above in (module, *ancestors):
         # This method of models from transformers initializes a module that the model contains.
@@ -144,8 +133,7 @@ def _after(module: torch.nn.Module, initialise: Callable[[Any], Any], number: in
 def _empty_copy(module: torch.nn.Module, number: int) -> torch.nn.Module:
     """Copy a module with parameters on ``meta``, so that initializers of weights do nothing.
 
-    Non-persistent buffers are filled with ``number``, and persistent ones are on ``meta``. Modules in it are
-    copied in the same way; other attributes are shared.
+    Non-persistent buffers are filled with ``number``.
     """
     copy = object.__new__(type(module))
     vars(copy).update(vars(module))
@@ -173,11 +161,7 @@ def _empty_copy(module: torch.nn.Module, number: int) -> torch.nn.Module:
 
 # ------------------------------------------------------------------------------------- constructors
 def _buffers_of_new_instance(module: torch.nn.Module, keys: Iterable[str]) -> Buffers:
-    """Return buffers among ``keys`` of a new instance of the class of ``module``.
-
-    Leave out buffers that were written to after construction. Return an empty dict if ``module`` is large,
-    its constructor's arguments are unknown, or the new instance differs from it.
-    """
+    """Return buffers among ``keys`` of a new instance of the class of ``module``."""
     arguments = _arguments_of(module)
     if arguments is None or sum(parameter.numel() for parameter in module.parameters()) > _LARGEST:
         return {}
@@ -207,11 +191,7 @@ def _version(tensor: Any) -> int:
 
 
 def _arguments_of(module: torch.nn.Module) -> dict[str, Any] | None:
-    """Return arguments for the constructor of ``module``, read from attributes ``name`` or ``_name``.
-
-    Omit ``device`` and ``dtype`` if they default to None. Return None if the attribute for another parameter
-    is missing, or if that parameter is positional-only or variadic.
-    """
+    """Return arguments for the constructor of ``module``, read from its attributes, or None."""
     found = {}
     for name, parameter in list(inspect.signature(type(module).__init__).parameters.items())[1:]:
         # These only say where and how arrays are made, and the buffers are cast afterwards.
@@ -331,10 +311,6 @@ class ModulePaths:
             yield module
 
     def add(self, module: torch.nn.Module, path: str, is_inner: bool) -> None:
-        """Add a module. A module that is there already keeps its path.
-
-        ``is_inner`` is True if another module of the callable contains it.
-        """
         self._paths.setdefault(id(module), (module, path))
         if is_inner:
             self._inner.add(id(module))
@@ -369,7 +345,6 @@ class WeightPlaces(contracts.Fillable):
 
     A place is a dict, or another object in a scripted module, and a key in it.
 
-    modules: the modules.
     holders: the first place of each weight.
     owners: the module that has the first place of each weight.
     ties: name, first place and further place of tied weights, without further places in scripted modules.
@@ -386,7 +361,6 @@ class WeightPlaces(contracts.Fillable):
         self.owners[name] = owner
 
     def add_tied(self, name: str, other: str, holder: Any, key: str) -> None:
-        """Register ``other`` as an alias of the weight ``name``, with ``holder[key]`` as its place."""
         self._other_names[other] = name
         first = self.holders[name]
         # A second path to the same dict is not a tie, and a scripted module has another object each time.
@@ -429,10 +403,7 @@ class WeightPlaces(contracts.Fillable):
         return found
 
     def put(self, name: str, tensor: torch.Tensor) -> None:
-        """Replace the weight ``name`` by ``tensor`` at its first place and at those in ``ties``.
-
-        The new weight gets the attributes of the old one, and is a parameter if that is one.
-        """
+        """Replace the weight ``name`` by ``tensor`` at its first place and at those in ``ties``."""
         old = self.array_of(name)
         if isinstance(old, torch.nn.Parameter):
             tensor = torch.nn.Parameter(tensor, requires_grad=old.requires_grad)
@@ -442,10 +413,6 @@ class WeightPlaces(contracts.Fillable):
             holder[key] = tensor
 
     def fill(self, name: str, array: Any) -> None:
-        """Copy an array of any framework into the weight or buffer ``name``.
-
-        A tensor on ``meta`` is replaced instead.
-        """
         old = self.array_of(name)
         given = _stored(array, old.dtype) if hasattr(array, "memory") else to_tensor(array).detach()
         if old.is_meta:
@@ -458,12 +425,9 @@ class WeightPlaces(contracts.Fillable):
 class TorchWeights(contracts.Weights):
     """Parameters and buffers reachable from a callable, by name, and the modules by path.
 
-    function: the callable.
     given: further objects that are searched.
     are_none: True if nothing is given and :func:`is_self_contained` shows that the callable cannot reach
         weights, so that no search was made. False does not mean that there are weights.
-    modules: the modules.
-    places: where the modules hold the weights.
     """
 
     def __init__(self, function: Any, given: Iterable[tuple[str, Any]] = ()) -> None:
@@ -677,11 +641,7 @@ def _referenced_as_is(function: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _roots(function: Any) -> Iterator[tuple[str, Any]]:
-    """Yield ``(name, object)`` for the callable, or the object of a bound method, and for what it refers to.
-
-    Functions and ``functools.partial`` objects are not yielded for themselves. Modules of Python
-    (``types.ModuleType``) and classes are left out.
-    """
+    """Yield names and objects: the callable or the object of a bound method, and what it refers to."""
     bound = getattr(function, "__self__", None)
     own = (
         function

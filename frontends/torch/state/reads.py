@@ -39,7 +39,6 @@ from ..trace import Trace
 
 
 def _versions_of() -> VersionsOf | None:
-    """Return a function that reads versions of dicts, or None if none detects every change."""
     if is_readable:
         return memory_versions
     try:
@@ -55,7 +54,7 @@ versions_of: VersionsOf | None = _versions_of()
 def restore_versions(tensors: Iterable[torch.Tensor]) -> AbstractContextManager[Any]:
     """Restore torch's version counters of ``tensors`` after the ``with`` block.
 
-    The block itself must restore the elements. Inference tensors, which have no version, are left out.
+    The block itself must restore the elements.
 
     >>> weight = torch.zeros(2)
     >>> with restore_versions([weight]):
@@ -84,11 +83,7 @@ class TrainingModes:
 
     @contextmanager
     def inside(self, mode: bool) -> Iterator[None]:
-        """Call ``train(mode)`` of modules, and restore their modes and those of their parts after the block.
-
-        These are the outermost modules whose flag differs from ``mode``, and the deciding ones. If
-        :meth:`_TrainingState.holds` for an earlier block with this mode, set the flags without calls.
-        """
+        """Put the modules in training or evaluation mode for the block, and restore their modes after it."""
         others = [*(module for module in self._outermost if module.training != mode), *self._deciding]
         before, after = self._known.get(mode, (None, None))
         if before is None or not before.holds(others):
@@ -139,9 +134,6 @@ Read = Callable[[torch.Tensor, str], None]
 
 class AttributeReads:
     """Record of reads of attributes that were put on argument tensors, and of attributes that tensors lack.
-
-    A read on an argument becomes an assumption of the graph, or raises ``TracingError`` if the graph cannot
-    check the attribute.
 
     guards: guards that a captured tensor still lacks an attribute that was looked up on it.
     """

@@ -1,8 +1,7 @@
 """State outside of the arguments: places that a function changes become inputs and outputs of its graph.
 
 The places are found by recording: whatever has changed after the run is state, and the function is recorded
-again with it as input. The places are restored after each recording; the first call of the graph changes
-the places as the original would have done.
+again with it as input.
 """
 
 from __future__ import annotations
@@ -97,15 +96,12 @@ def _trainable(item: Any) -> Iterator[torch.Tensor]:
 
 @contextmanager
 def substitute_zeros(weights: TorchWeights) -> Iterator[None]:
-    """Replace weights on ``meta`` by zeros inside of the ``with`` block, and restore them afterwards.
-
-    Non-persistent buffers among them count as persistent meanwhile, because their zeros would otherwise
-    become constants.
-    """
+    """Replace weights on ``meta`` by zeros inside of the ``with`` block, and restore them afterwards."""
     names = weights.without_elements()
     places = [place for name in names for place in weights.places.places_of(name)]
     before = [holder[key] for holder, key in places]
-    # A list, because the sets change inside of the block.
+    # The zeros of buffers that are not persistent would otherwise become constants. A list, because the sets
+    # change inside of the block.
     fleeting = list(_fleeting(weights))
     try:
         for name in names:
@@ -163,10 +159,6 @@ _BOOKKEEPING = frozenset({
 class ReachableState:
     """Snapshot of what a function can reach, to find and restore what a recording of it changes.
 
-    Arrays in places that are known to be state become inputs of the graph, and so do numbers with
-    ``numbers``.
-
-    world: snapshot of the containers.
     gradients: containers for the gradients of leaf tensors, which are part of ``world``.
     places: the places that become inputs.
     values: contents of the places right after :meth:`enter`; empty before.
@@ -202,11 +194,7 @@ class ReachableState:
 
     # ------------------------------------------------------------------------------ before
     def enter(self, capture: Trace) -> tuple[Any, ...]:
-        """Make arrays, and numbers if they count as state, in the known places inputs of the graph.
-
-        Return the new contents of the places. Until :meth:`restore`, the places hold symbols instead of these
-        numbers, and tensors instead of arrays of other frameworks.
-        """
+        """Make the contents of the known places inputs of the graph, and return what the places then hold."""
         trees: list[Tree] = []
         values: list[Any] = []
         for place in self.places:
@@ -236,12 +224,7 @@ class ReachableState:
 
     # ------------------------------------------------------------------------------ after
     def finish(self, capture: Trace, containers: Containers) -> list[StatePlace]:
-        """Return the newly found places of state, which the recording does not have as inputs yet.
-
-        Leave out places in ``containers``, which notice their changes. Record a persistent buffer that was
-        replaced by a tensor of its shape and dtype as an effect of the graph. Add known places whose object
-        was replaced to ``replaced``. Raise ``TracingError`` for writes that cannot be recorded.
-        """
+        """Return the newly found places of state, and record replaced buffers as effects of the graph."""
         if self.list_shims is not None:
             self.list_shims.take_out()
         known = {place.identity for place in self.places}
@@ -267,12 +250,7 @@ class ReachableState:
         return list(found.values())
 
     def _written(self, capture: Trace) -> Iterator[StatePlace]:
-        """Yield places of arrays that were recorded as constants and that the function writes to.
-
-        In a graph for torch, skip constants that share storage with another one. Raise ``TracingError`` for a
-        constant without a place if the graph is for another framework, or if the memory is shared with code
-        outside of torch.
-        """
+        """Yield places of arrays that were recorded as constants and that the function writes to."""
         arrays, alone = _constants_written(capture)
         entries = (
             (held, key, part)
@@ -382,7 +360,6 @@ def _refuse_iterators(weights: TorchWeights, world: ObjectSnapshot) -> None:
 
 
 def is_given(held: TrackedContainer, containers: Containers) -> bool:
-    """Return True if ``containers`` notices the changes of ``held``, which it never does for gradients."""
     return held.kind is not GRADIENT and containers.holds(held.item)
 
 
@@ -392,10 +369,7 @@ def _tuples_with(item: Any, arrays: frozenset[int]) -> frozenset[int]:
 
 
 def _constants_written(capture: Trace) -> tuple[dict[int, torch.Tensor], set[int]]:
-    """Return the constants that are written to, by id, and the ids of those that may become inputs.
-
-    In a graph for torch, constants that share storage may not.
-    """
+    """Return the constants that are written to, by id, and the ids of those that may become inputs."""
     graph = capture.recorder.graph
     written = Aliases(graph).written
     memory = (
@@ -419,10 +393,7 @@ def _array(capture: Trace, name: str, leaf: Any) -> torch.Tensor:
 
 
 def enter(capture: Trace, name: str, given: Any) -> Any:
-    """Make ``given``, an array, generator or number of the arguments, an input of the graph.
-
-    Return what represents it in the recording: a symbol for a number, otherwise ``given`` itself.
-    """
+    """Make ``given`` an input of the graph, and return the symbol for a number, or ``given`` itself."""
     if type(given) in DTYPES:
         return _number(capture, name, given)
     capture.add_input(name, given)
@@ -467,10 +438,7 @@ def foreign_places(request: Request) -> list[StatePlace]:
 
 
 def changed_often(request: Request) -> list[StatePlace]:
-    """Return places, other than those of ``request``, whose contents have changed often between recordings.
-
-    Also note the contents now. Before the first recording, or if this detection is off, return an empty list.
-    """
+    """Return places, other than those of ``request``, that have changed often between recordings."""
     if request.auto_dynamic is None or request.auto_dynamic.is_new:
         return []
     weights = TorchWeights(request.function)
@@ -482,10 +450,7 @@ def changed_often(request: Request) -> list[StatePlace]:
 
 
 def note_changes(auto_dynamic: AutoDynamic, weights: TorchWeights, state: ReachableState) -> list[StatePlace]:
-    """Note the contents of what the function can reach, and return places that have changed often.
-
-    Parameters, buffers and gradients are left out.
-    """
+    """Note the contents of what the function can reach, and return places that have changed often."""
 
     def mark_of(held: TrackedContainer, item: Any) -> Any:
         if (

@@ -29,10 +29,6 @@ def functional_embedding(
 
 
 def _padding_row(b: TorchBuilder, weight: Any, place: int | None) -> int | None:
-    """Return the nonnegative index of the padding row, or None if ``place`` is None.
-
-    Fix the number of rows of ``weight`` if ``place`` is negative.
-    """
     if place is None:
         return None
     assume(b, "ge", weight.shape[0], place + 1 if place >= 0 else -place)
@@ -326,10 +322,7 @@ def _with_token(b: TorchBuilder, x: Any, bias: Any, batch: Any) -> Any:
 
 
 def _heads(b: TorchBuilder, x: Any, heads: int, static: Any = None, batch: Any = None) -> Any:
-    """Reshape [tokens, batch, features] to [batch, heads, tokens, features of a head].
-
-    ``static``, [batch * heads, tokens, features], is used instead of ``x`` if it is not None.
-    """
+    """Return ``x``, or ``static`` if it is given, as [batch, heads, tokens, features of a head]."""
     if static is not None:
         return b.reshape(static, shape=(batch, heads, *static.shape[1:]))
     split = b.reshape(x, shape=(*x.shape[:2], heads, x.shape[2] // heads))
@@ -344,8 +337,7 @@ def _merged(b: TorchBuilder, attended: Any, q: Any) -> Any:
 def _hidden(b: TorchBuilder, mask: Any, padding: Any, q: Any, columns: int) -> Any:
     """Combine ``mask`` and ``padding`` to one mask that broadcasts to the scores, or return None for neither.
 
-    Boolean masks are True where attention is not allowed, and others are added to the scores. Append
-    ``columns`` columns that hide nothing.
+    Boolean masks are True where attention is not allowed, and others are added to the scores.
     """
     batch, heads = q.shape[:2]
     masks = []

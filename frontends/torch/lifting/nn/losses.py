@@ -19,11 +19,7 @@ _OF_KERNELS = {0: "none", 1: "mean", 2: "sum"}
 
 
 def loss(name: str, *kernels: str) -> Callable[[Formula], Formula]:
-    """Return a decorator that adds the rows of ``torch.nn.functional.<name>`` and of ATen's ``kernels``.
-
-    Without ``kernels``, it adds that of ATen's kernel ``name``, if there is one. The rows pass ``reduction``
-    to the formula as a name.
-    """
+    """Return a decorator that adds the rows of ``torch.nn.functional.<name>`` and of ATen's ``kernels``."""
     signature = inspect.signature(getattr(torch.nn.functional, name))
     builder = inspect.Parameter("b", inspect.Parameter.POSITIONAL_ONLY)
 
@@ -55,11 +51,7 @@ def _with_signature(row: Any, signature: inspect.Signature) -> Any:
 
 
 def reduction_of(size_average: bool | None, reduce: bool | None, reduction: str | int) -> str:
-    """Return the name of the reduction that a call asks for, such as "mean".
-
-    ``reduction`` decides, as a name or ATen's number for it, unless the deprecated arguments ``size_average``
-    or ``reduce`` are given.
-    """
+    """Return the name of the reduction that a call asks for, such as "mean"."""
     if size_average is None and reduce is None:
         return reduction if isinstance(reduction, str) else _OF_KERNELS[reduction]
     if reduce is False:
@@ -72,10 +64,6 @@ def reduced(b: TorchBuilder, losses: Any, reduction: str) -> Any:
 
 
 def _weighted(b: TorchBuilder, losses: Any, weight: Any, reduction: str) -> Any:
-    """Multiply ``losses`` by ``weight``, unless that is None, and reduce them.
-
-    A weighted mean is the sum of the products divided by the sum of the weights.
-    """
     if weight is None:
         return reduced(b, losses, reduction)
     total = reduced(b, b.combined("multiply", losses, weight), "none" if reduction == "none" else "sum")
@@ -513,11 +501,7 @@ def _lengths(b: TorchBuilder, lengths: Any, batch: Any) -> Any:
 
 
 def _rows_of(b: TorchBuilder, targets: Any, lengths: Any, batch: Any, longest: Any) -> Any:
-    """Split concatenated targets into ``batch`` rows of ``longest`` elements.
-
-    If ``longest`` is None, rows have as many elements as ``targets``. Elements after the end of a target are
-    arbitrary.
-    """
+    """Split concatenated targets into ``batch`` rows. Elements after the end of a target are arbitrary."""
     width = targets.shape[0] if longest is None else longest
     starts = b.subtract(b.cumulative_sum(lengths, axis=0, dtype=lengths.dtype), lengths)
     place = b.add(

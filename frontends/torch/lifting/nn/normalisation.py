@@ -1,8 +1,4 @@
-"""Normalization layers.
-
-A row returns the results of a call. The driver replaces running statistics that the call writes to by
-the result of :func:`batch_norm_statistics` or :func:`instance_norm_statistics`.
-"""
+"""Normalization layers, and their running statistics after a training step."""
 
 from __future__ import annotations
 
@@ -82,10 +78,7 @@ def _moved(b: TorchBuilder, running: Any, new: Any, momentum: Any) -> Any:
 def batch_norm_statistics(
     b: TorchBuilder, input: Any, running_mean: Any, running_var: Any, momentum: Any
 ) -> tuple[Any, Any]:
-    """Return the running mean and variance of batch normalization after a training step.
-
-    The mean and unbiased variance of the batch get the weight ``momentum``. The results have no gradients.
-    """
+    """Return the running mean and variance of batch normalization after a training step."""
     mean, variance = _statistics(b, input)
     count = product((input.shape[0], *input.shape[2:]))
     unbiased = b.multiply(variance, count / (count - 1))
@@ -104,11 +97,7 @@ def _as_recorded(b: TorchBuilder, *values: Any) -> tuple[Any, ...]:
 def _native_batch_norm(
     b: TorchBuilder, x: Any, weight: Any, bias: Any, stats: tuple[Any, Any], training: bool, eps: float
 ) -> Any:
-    """Return the results of ``aten::native_batch_norm``: the output and the saved statistics.
-
-    Unless ``training``, normalize with the mean and variance in ``stats``, and return empty arrays as the
-    saved statistics.
-    """
+    """Return the results of ``aten::native_batch_norm``: the output and the saved statistics."""
     mean, variance = _statistics(b, x) if training else stats
     output = b.batch_norm(*optional(x, mean, variance, weight, bias), epsilon=eps)
     if not training:
@@ -227,11 +216,7 @@ def instance_norm(
 def instance_norm_statistics(
     b: TorchBuilder, input: Any, running_mean: Any, running_var: Any, momentum: Any
 ) -> tuple[Any, Any]:
-    """Return the running mean and variance of instance normalization after a training step.
-
-    The mean and unbiased variance of the instances, averaged over the batch, get the weight ``momentum``. The
-    results have no gradients.
-    """
+    """Return the running mean and variance of instance normalization after a training step."""
     x, over = upcast_half(b, input), tuple(range(2, input.ndim))
     mean, variance = b.mean(x, axis=over), b.var(x, axis=over, correction=1.0)
     return _moved(b, running_mean, b.mean(mean, axis=0), momentum), _moved(
@@ -241,10 +226,7 @@ def instance_norm_statistics(
 
 # -------------------------------------------------------------------------------------------- layer and group
 def _last(b: TorchBuilder, x: Any, normalized_shape: Any, *affine: Any) -> tuple[int, ...]:
-    """Return as many last axes of ``x`` as ``normalized_shape`` has sizes, which are the axes to normalize.
-
-    Guard that ``x`` and the arrays of ``affine``, which may be None, have these sizes there.
-    """
+    """Return the last axes that ``normalized_shape`` spans, and guard the sizes of the arrays there."""
     shape = tuple(normalized_shape) if isinstance(normalized_shape, (tuple, list)) else (normalized_shape,)
     for array in (x, *affine):
         for size, wanted in zip(array.shape[array.ndim - len(shape) :] if array is not None else (), shape):

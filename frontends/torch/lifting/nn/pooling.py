@@ -108,10 +108,7 @@ def _known(dim: Any, number: int) -> bool:
 
 
 def _even_kernel(x: Any, size: tuple[Any, ...]) -> tuple[Any, ...] | None:
-    """Return the kernel of an ordinary pooling that equals the adaptive one with results of ``size``.
-
-    Return None if none is known, because the windows may differ in size.
-    """
+    """Return the kernel of an ordinary pooling that equals the adaptive one, or None if none is known."""
     space = x.shape[-len(size) :]
     if all(_known(out, 1) for out in size):
         return tuple(space)
@@ -359,7 +356,6 @@ def interpolate(
 
 # ---------------------------------------------------------------------------------------------- aten
 def _factors(scales: tuple[Any, ...], named: dict[str, Any]) -> Any:
-    """Return the scale factors of an ATen ``upsample_*`` kernel, one for each axis, or None without any."""
     given = (*scales, *named.values())
     if len(given) == 1 and isinstance(given[0], (tuple, list)):
         return tuple(given[0])

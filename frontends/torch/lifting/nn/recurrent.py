@@ -1,9 +1,6 @@
 """Recurrent layers and cells, and packed sequences.
 
-``torch.lstm`` and its relatives compute all layers and directions at once. They become one operation for
-each layer and direction. There are two overloads: (input, hx, params, has_biases, num_layers, dropout,
-train, bidirectional, batch_first), and, for packed sequences, (data, batch_sizes, hx, params, has_biases,
-num_layers, dropout, train, bidirectional).
+A call of ``torch.lstm`` computes all layers and directions, and becomes one operation for each.
 """
 
 from __future__ import annotations
@@ -158,10 +155,9 @@ def _layers(
     bidirectional: bool,
     length: Any,
 ) -> tuple[Any, list[Any]]:
-    """Return the outputs of the last layer, and the stacked last states of all layers and directions.
+    """Return the outputs of the last layer, and the stacked last states of the layers and directions.
 
-    ``op`` is the canonical operation of one layer and direction, and ``options`` are its other parameters.
-    ``length`` has the lengths of the sequences, or is None if all are equal.
+    ``length`` has the lengths of the sequences, or is None if they are equal.
     """
     directions = 2 if bidirectional else 1
     count = num_layers * directions
