@@ -1,8 +1,4 @@
-"""Frontends: one folder for each framework that functions are recorded from, and ``common/`` for shared code.
-
-In the folder of a framework, ``recording.py`` records a function, and ``lifting/`` translates the recorded
-calls to canonical operations. ``entries.py`` has the registration entries.
-"""
+"""Frontends: one folder for each framework that functions are recorded from, and ``common/``."""
 
 # Under another name every registry in here would exist twice.
 if __name__ != "graph_compiler.frontends":

@@ -359,7 +359,6 @@ class Generators:
         self._lock = threading.RLock()
 
     def refuse_seeds_read(self, functions: Iterable[types.FunctionType]) -> None:
-        """Raise ``TracingError`` if a function seems to read ``initial_seed()`` of a generator."""
         for function in functions:
             code = function.__code__
             names = names_read(code)

@@ -97,8 +97,7 @@ class RecordedRule:
     sources: values with respect to which the results are differentiated.
     cotangents: gradients of the results, which the rule takes.
     gradients: gradients of the sources.
-    nodes: the recorded calls.
-    before: recorded calls that the graph makes before the rule, because guards or sizes read their results.
+    before: recorded calls that the graph makes before the rule, because guards or sizes depend on them.
     """
 
     results: Sequence[Value]

@@ -74,7 +74,7 @@ class KeySizes:
         self._caches: dict[int, Any] = {}
 
     def next_attempt(self, problem: Exception) -> bool:
-        """Make numbers of the sizes that may have caused ``problem``; return True if that may help."""
+        """Make plain numbers of the sizes that may have caused ``problem``; return True if that may help."""
         unhashable = next(
             (cause.asked for cause in _causes(problem) if isinstance(cause, UnhashableSize)), None
         )

@@ -1,4 +1,4 @@
-"""Recording of a torch function (:func:`record`): attempts, until one refutes none of its hypotheses."""
+"""Recording of torch functions (:func:`record`), in attempts that test hypotheses about them."""
 
 from __future__ import annotations
 

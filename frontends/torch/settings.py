@@ -119,8 +119,6 @@ def record_cast(
     kwargs: dict[str, Any],
     device: str,
 ) -> Any:
-    """Record a call under autocast, and return its result."""
-
     def recorded(cast: Cast) -> Any:
         with torch.autocast(device, enabled=False):
             with capture:

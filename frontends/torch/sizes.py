@@ -227,7 +227,6 @@ setattr(SizeNode, "str", SizeNode._decided_text)  # noqa: B010
 class _TorchNumber(SymbolicNumber):
     """Symbolic number with the protocols of NumPy and torch.
 
-    node: the ``SizeNode``.
     made_of: Python class that the constructor calls instead if its argument is no ``SizeNode``.
     """
 

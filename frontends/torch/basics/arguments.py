@@ -50,7 +50,6 @@ def operand_first(
 
 @functools.cache
 def _first_names(function: Any, given: frozenset[str]) -> tuple[str, ...]:
-    """Return names that ``function`` may have for its first parameter, or () if none is known."""
     if isinstance(function, FunctionType):
         return tuple(inspect.signature(function).parameters)[:1]
     kernels = [[one.name for one in schema.arguments] for schema in schemas(row_key(name_of(function)))]
@@ -90,7 +89,7 @@ def without_deprecated_order(
 def without_defaults(
     name: str, inputs: tuple[Any, ...], params: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Drop arguments that are known to equal the defaults of the function ``name``.
+    """Drop keywords and last arguments that are known to equal the defaults of the function ``name``.
 
     >>> without_defaults("torch.nn.functional.linear", (1.5, 2.5, None), {})
     ((1.5, 2.5), {})

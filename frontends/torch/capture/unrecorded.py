@@ -99,7 +99,6 @@ def resolve_captured(capture: RunningTrace, tensor: torch.Tensor) -> Value:
 
 
 def _refuse_unknown(capture: RunningTrace, tensor: torch.Tensor, name: str | None) -> None:
-    """Raise ``TracingError`` for an unrecorded tensor that a call of the graph could not reproduce."""
     if maker := capture.kernels.maker_of(tensor):
         capture.by_kernel.ask(maker)
         raise TracingError(

@@ -430,7 +430,7 @@ def assume_demands(b: TorchBuilder, made: Iterable[Node]) -> None:
 
 
 def assume(b: TorchBuilder, relation: str, size: Any, number: Any) -> None:
-    """Guard on a relation of two sizes, such as ``"ge"``, if the recorded ones satisfy it."""
+    """Guard on a relation of two sizes, such as ``"ge"``, if it matters and the recorded ones satisfy it."""
     # For other sizes, the guard would only exclude an empty array.
     if relation == "ge" and isinstance(number, int) and number <= 1 and (number < 1 or not _is_given(size)):
         return

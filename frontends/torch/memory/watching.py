@@ -225,7 +225,7 @@ def layout_of(tensor: torch.Tensor) -> tuple[Any, ...]:
 
 
 def pieces_of(tensor: torch.Tensor, whole: bool = False) -> Pieces | None:
-    """Return a copy of a tensor's memory for comparison, or samples of it, or None if there is none."""
+    """Return a copy of a tensor's memory for comparison, or samples of it, or None."""
     if not has_memory(tensor) or tensor.numel() == 0:
         return None
     with no_torch_function():
@@ -252,8 +252,7 @@ class _SharedTensor:
     start, end: addresses of its first byte and after its last.
     origin: the line that shared it.
     is_read: True if the recording has handed the memory to other code.
-    is_weight: True for a weight, of which pieces may be compared instead of all elements, because all weights
-        loaded from a file may be registered.
+    is_weight: True for a weight, of which pieces may be compared instead of all elements.
     is_used: True if changes by other code are refused: torch has used the tensor, or ``is_read``.
     number: its version at the last access.
     same: returns True while no change of the contents is noticed.

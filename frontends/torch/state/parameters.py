@@ -54,7 +54,7 @@ _OF_MODULES = frozenset({*vars(torch.nn.Module()), "training"})
 def recomputed(
     module: torch.nn.Module, keys: Iterable[str], ancestors: Iterable[Any]
 ) -> dict[str, torch.Tensor]:
-    """Return the buffers ``keys`` that an initializer or the constructor of ``module`` determines."""
+    """Return those of the buffers ``keys`` that an initializer or the constructor could recompute."""
     wanted = tuple(keys)
     found: dict[str, torch.Tensor] = {}
     for way in (*_initialisers(module, ancestors), lambda number: _buffers_of_new_instance(module, wanted)):

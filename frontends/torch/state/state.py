@@ -86,7 +86,6 @@ def gradients_in(world: ObjectSnapshot, weights: TorchWeights) -> list[TrackedCo
 
 
 def _trainable(item: Any) -> Iterator[torch.Tensor]:
-    """Yield ``item``, or the tensors in a tuple, if they are leaves of a dtype that has gradients."""
     if isinstance(item, tuple):
         for part in item:
             yield from _trainable(part)

@@ -51,7 +51,6 @@ def _with_signature(row: Any, signature: inspect.Signature) -> Any:
 
 
 def reduction_of(size_average: bool | None, reduce: bool | None, reduction: str | int) -> str:
-    """Return the name of the reduction that a call asks for, such as "mean"."""
     if size_average is None and reduce is None:
         return reduction if isinstance(reduction, str) else _OF_KERNELS[reduction]
     if reduce is False:

@@ -97,7 +97,6 @@ def _as_recorded(b: TorchBuilder, *values: Any) -> tuple[Any, ...]:
 def _native_batch_norm(
     b: TorchBuilder, x: Any, weight: Any, bias: Any, stats: tuple[Any, Any], training: bool, eps: float
 ) -> Any:
-    """Return the results of ``aten::native_batch_norm``: the output and the saved statistics."""
     mean, variance = _statistics(b, x) if training else stats
     output = b.batch_norm(*optional(x, mean, variance, weight, bias), epsilon=eps)
     if not training:

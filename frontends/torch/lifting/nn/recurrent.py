@@ -1,6 +1,6 @@
 """Recurrent layers and cells, and packed sequences.
 
-A call of ``torch.lstm`` computes all layers and directions, and becomes one operation for each.
+A call of ``torch.lstm`` becomes one operation for each layer and direction.
 """
 
 from __future__ import annotations
