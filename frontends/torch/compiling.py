@@ -1,4 +1,4 @@
-"""Sets the flag behind ``torch.compiler.is_compiling()`` and checks whether a function depends on it."""
+"""The flag behind ``torch.compiler.is_compiling()`` while recording, and a check if results depend on it."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ class Trace(Protocol):
 
     @property
     def reading(self) -> Reading:
-        """Choice whether numbers read from tensors become symbols or guarded constants."""
+        """Choice of symbols or guarded constants for numbers that are read from tensors."""
 
     @property
     def history(self) -> CallHistory: ...

@@ -100,7 +100,7 @@ class BackwardSizes:
         )
 
     def _call(self, node: Any) -> tuple[Node | None, bool]:
-        """Return the recorded call that an autograd node belongs to, if any, and True if it is all of it."""
+        """Return the recorded call that an autograd node belongs to, or None, and True if no other does."""
         made = self._values.get((node._sequence_nr(), 0))
         call = None if made is None else self.capture.recorder.maker(made)
         if call is None:

@@ -31,7 +31,7 @@ _MADE = {
 
 
 def size_of(node: Node | None, value: Value, axis: int) -> Any:
-    """Return the size of ``value`` along ``axis``: what ``node`` was given for it, or else a symbol."""
+    """Return the size of ``value`` along ``axis``, as ``node`` implies it, or else as a symbol."""
     rank = value.ndim
     if (
         node is not None

@@ -193,7 +193,7 @@ class ReachableState:
 
     # ------------------------------------------------------------------------------ before
     def enter(self, capture: Trace) -> tuple[Any, ...]:
-        """Make the contents of the known places inputs of the graph, and return what the places then hold."""
+        """Make the state in the known places inputs of the graph, and return what the places then hold."""
         trees: list[Tree] = []
         values: list[Any] = []
         for place in self.places:
