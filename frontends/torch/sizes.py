@@ -60,7 +60,6 @@ class SizeNode:
         return False
 
     def as_key(self) -> Any:
-        """Return the object to hash for this number: the symbolic size, or a plain number."""
         if self.is_int() and isinstance(self.expression, Size):
             key = self.decide(self.expression, key=True)
             if isinstance(key, Size):

@@ -27,7 +27,6 @@ _names: dict[Any, str] = {}
 
 
 def name_of(function: Any) -> str:
-    """Return a dotted name for a callable of torch, such as ``torch.nn.functional.linear``."""
     name = _names.get(function)
     if name is None:
         name = _names[function] = _find_name(function)

@@ -142,7 +142,6 @@ def _combine(left: Any, right: Any) -> Any:
 
 
 def result_type(*operands: Any) -> str:
-    """Return the name of the dtype to which torch promotes values of a graph, numbers and sizes."""
     kinds = tuple(
         (item.dtype, min(item.ndim, 1)) if hasattr(item, "ndim") else getattr(item, "type", type(item))
         for item in operands

@@ -465,7 +465,6 @@ def _bounds(b: TorchBuilder, lengths: Any, offsets: Any, place: int) -> tuple[Va
 def _with_initial_value(
     b: TorchBuilder, reduce: str, found: Value, first: float, counts: Value, empty_is_nan: bool
 ) -> Any:
-    """Combine the reduction ``found`` of each segment with the initial value ``first``."""
     if reduce in ("max", "min"):
         return b.combined("maximum" if reduce == "max" else "minimum", found, first)
     whole = b.combined("multiply" if reduce == "prod" else "add", found, first)

@@ -144,7 +144,6 @@ AGREEMENTS: dict[str, tuple[str, ...]] = {
 def assume_agreement(
     b: TorchBuilder, key: str, row: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]
 ) -> None:
-    """Guard on the sizes that torch requires to be equal in the call ``key``."""
     alternatives = AGREEMENTS.get(key)
     if alternatives is None:
         return

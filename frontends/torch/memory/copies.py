@@ -72,7 +72,6 @@ class Snapshot:
 
 
 def elements_of(tensor: torch.Tensor) -> bytes:
-    """Return the bytes of the elements of a dense tensor, in row-major order."""
     with _unseen():
         plain = _physical(tensor).contiguous()
         # NumPy would make the storage non-resizable, so a copy is exported.

@@ -155,7 +155,6 @@ def _is_row_major(tensor: torch.Tensor) -> bool:
 
 
 def is_in_order(tensor: torch.Tensor) -> bool:
-    """Return True if the strides never increase from one axis to the next, ignoring strides of 0."""
     # Axes of size 1 are compared, too, because a transposed axis of size 1 may be longer at another call.
     strides = list(filter(None, tensor.stride())) if tensor.layout == torch.strided else []
     return strides == sorted(strides, reverse=True)

@@ -133,7 +133,6 @@ class StorageTable:
     def shared_with(
         self, owners: Iterable[torch.Tensor], inputs: Iterable[torch.Tensor | None]
     ) -> list[torch.Tensor]:
-        """Return the tensors that may overlap in memory with another one in ``owners``."""
         held = [*self._outside, *(tensor for tensor in inputs if tensor is not None)]
         owners = list(owners)
         return [

@@ -101,7 +101,6 @@ def _seeded_on_cpu(seed: int) -> Iterator[None]:
 
 
 def _cast_like(made: Any, wanted: Any) -> torch.Tensor | None:
-    """Cast ``made`` to the dtype of ``wanted``, or return None if it cannot replace that buffer."""
     if not isinstance(made, torch.Tensor) or made.is_meta or made.shape != wanted.shape:
         return None
     if made.dtype != wanted.dtype and not (made.is_floating_point() and wanted.is_floating_point()):

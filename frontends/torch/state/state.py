@@ -319,7 +319,6 @@ class ReachableState:
         )
 
     def free(self, is_compared: Callable[[Any], bool]) -> FreeParts:
-        """Return the parts of containers that need no guard because a graph reads them at each call."""
         parts = {(id(place.held.owner), ALL_PARTS if place.whole else place.key) for place in self.places}
 
         return free_parts(

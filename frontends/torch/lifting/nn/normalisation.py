@@ -78,7 +78,6 @@ def _moved(b: TorchBuilder, running: Any, new: Any, momentum: Any) -> Any:
 def batch_norm_statistics(
     b: TorchBuilder, input: Any, running_mean: Any, running_var: Any, momentum: Any
 ) -> tuple[Any, Any]:
-    """Return the running mean and variance of batch normalization after a training step."""
     mean, variance = _statistics(b, input)
     count = product((input.shape[0], *input.shape[2:]))
     unbiased = b.multiply(variance, count / (count - 1))
@@ -215,7 +214,6 @@ def instance_norm(
 def instance_norm_statistics(
     b: TorchBuilder, input: Any, running_mean: Any, running_var: Any, momentum: Any
 ) -> tuple[Any, Any]:
-    """Return the running mean and variance of instance normalization after a training step."""
     x, over = upcast_half(b, input), tuple(range(2, input.ndim))
     mean, variance = b.mean(x, axis=over), b.var(x, axis=over, correction=1.0)
     return _moved(b, running_mean, b.mean(mean, axis=0), momentum), _moved(
