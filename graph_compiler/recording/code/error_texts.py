@@ -27,11 +27,9 @@ _BLOCKS = ("body", "orelse")
 
 
 def only_raises(function: Any, call: ast.Call, argument: ast.AST | None) -> bool:
-    """Return True if ``function`` is known to read a parameter only to raise, or in comparisons by ``is``.
+    """Return True if the source of ``function`` names a parameter only to raise, or in comparisons by ``is``.
 
-    Reads to raise are those in ``raise`` statements, in messages of ``assert``, and in blocks that leave only
-    by a final ``raise``. The parameter is the one to which ``call`` passes ``argument``. Return False for a
-    function whose source is not known, and for one with a ``try`` statement.
+    The parameter is the one to which ``call`` passes ``argument``.
     """
     plain = function.__func__ if isinstance(function, MethodType) else function
     if not isinstance(plain, FunctionType):
@@ -42,10 +40,6 @@ def only_raises(function: Any, call: ast.Call, argument: ast.AST | None) -> bool
 
 
 def is_handled(frame: FrameType | None) -> bool:
-    """Return True if a ``try`` statement is around the current instruction of ``frame`` or of a caller.
-
-    The search ends at the first frame of this package. Frames without known source are skipped.
-    """
     while frame is not None and owner_of(frame) != "own":
         if any(isinstance(node, _HANDLES) for node in nodes_around(frame.f_code, frame.f_lasti)):
             return True
@@ -78,7 +72,7 @@ def _is_only_raised(code: CodeType, name: str) -> bool:
 
 
 def _raised(function: ast.AST) -> Iterator[ast.AST]:
-    """Yield the nodes that run only before an exception, and names in comparisons by ``is``."""
+    """Yield the nodes in which reading a parameter counts as raising or as a comparison by ``is``."""
     for node in ast.walk(function):
         if isinstance(node, ast.Raise):
             yield node
@@ -116,13 +110,7 @@ _MAKES_TEXT = frozenset({"str", "repr", "format"})
 
 
 def is_message(frame: FrameType | None) -> bool:
-    """Return True if the string that ``frame`` makes now is taken to be used only in a message.
-
-    Messages are strings for loggers and functions of ``logging`` (``_LOG_METHODS``), for ``warnings.warn``
-    and ``warn_explicit``, and for ``print``. Strings for ``print`` are none if it has a ``file`` that is not
-    written ``sys.stderr``, or if ``sys.stdout`` is a ``StringIO``. Strings for functions that use them only
-    in an exception are messages, too, unless a ``try`` is around the call. Return False if ``frame`` is None.
-    """
+    """Return True if the string that ``frame`` makes now seems to be used only in a message."""
     if frame is None:
         return False
     # ``logging`` formats its arguments into the message itself.
@@ -145,10 +133,9 @@ def _is_kept(call: ast.Call) -> bool:
 
 
 def _receiver(code: CodeType, instruction: int) -> tuple[ast.Call, ast.AST | None] | None:
-    """Return the call that receives the string made at ``instruction``, and its argument with the string.
+    """Find the call that receives the string made at ``instruction``, and its argument with the string.
 
-    The argument is None if the instruction is the call itself. Return None if the string may have another
-    use.
+    The argument is None if the instruction is the call itself.
     """
     around = list(nodes_around(code, instruction))
     for node, inner in zip(reversed(around), (None, *reversed(around))):
@@ -215,11 +202,7 @@ def _raises(function: Any) -> bool:
 
 
 def in_check() -> bool:
-    """Return True if the statement that is reading a value decides whether to raise.
-
-    Such a statement is an ``assert``, or an ``if`` without ``else`` whose body only raises, unless the source
-    has a ``try`` statement around it.
-    """
+    """Return True if the statement that reads a value now is recognised as a check that raises an error."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and _passes_on(f"{frame.f_globals.get('__name__')}."):
         frame = frame.f_back

@@ -27,9 +27,7 @@ HANDLERS = frozenset({"PUSH_EXC_INFO", "SETUP_FINALLY"})
 
 @functools.lru_cache(maxsize=_MOST_CODES)
 def names_read(code: types.CodeType) -> frozenset[str]:
-    """Return the globals and attributes that ``code`` and functions inside it read by name.
-
-    Names that a ``from`` import reads of a module count, too.
+    """Return names by which ``code`` and functions inside read globals, attributes and members of modules.
 
     >>> sorted(names_read((lambda x: x.scale * FACTOR).__code__))
     ['FACTOR', 'scale']
@@ -52,10 +50,7 @@ def attributes_set(code: types.CodeType) -> frozenset[str]:
 
 
 def compares_identities(function: types.FunctionType) -> bool:
-    """Return True if ``function``, or a function inside it, may compare identities of objects.
-
-    ``is`` counts unless its right operand is a constant, as in ``is None``. Reads of globals and attributes
-    named in ``_COMPARING`` count, and so do reads of a global that is one of ``_COMPARERS``, under any name.
+    """Return True if ``function``, or a function inside it, seems to compare identities of objects.
 
     >>> functions = (lambda a, b: a is (b if b else None)), (lambda a: a is None)
     >>> [compares_identities(function) for function in functions]
@@ -80,8 +75,6 @@ def _has_identity_test(code: types.CodeType) -> bool:
 @functools.lru_cache(maxsize=_MOST_CODES)
 def imports_of(code: types.CodeType) -> frozenset[str]:
     """Return the names of modules in the imports of ``code`` and functions inside it, and their first parts.
-
-    Names in relative imports begin with their dots.
 
     >>> def function():
     ...     import os.path
@@ -132,10 +125,7 @@ def _strings(items: Iterable[Any]) -> Iterator[str]:
 def fragments_read(code: types.CodeType) -> frozenset[str]:
     """Return parts of names of attributes that ``code`` and functions inside it seem to read by string.
 
-    In code that reads by ``getattr`` or the like, these are the string constants that are identifiers,
-    without docstrings, and the identifiers in constant tuples and sets. The empty string, which is part of
-    every name, is also among them if the code loads fewer such constants than ``getattr`` and the like, or if
-    it names ``vars``, ``eval`` or the like.
+    An empty string means that a name is unknown.
 
     >>> fragments_read((lambda x, i: getattr(x, f"layer_{i}")).__code__)
     frozenset({'layer_'})
@@ -161,9 +151,7 @@ def fragments_read(code: types.CodeType) -> frozenset[str]:
 
 @functools.lru_cache(maxsize=_MOST_CODES)
 def catches(code: types.CodeType) -> bool:
-    """Return True if ``code`` or a function inside it has a ``try`` statement, or names ``suppress``.
-
-    ``try`` counts with ``finally`` alone, too. A ``with`` block does not count.
+    """Return True if ``code`` or a function inside it seems to catch exceptions.
 
     >>> from contextlib import nullcontext
     >>> def within(x):
@@ -209,9 +197,7 @@ _PAIRS = ("STORE_FAST_STORE_FAST",)
 def stored_names(code: CodeType, instruction: int, outer: Instruction | None = None) -> tuple[str, ...]:
     """Return the names of variables that store the value made at offset ``instruction``, or an empty tuple.
 
-    There are several names if the value is unpacked, but one if several variables store it. ``outer`` is the
-    instruction that runs ``code``. If ``code`` is a comprehension that is unpacked, and the value is an item
-    of it, the names are those of all its items.
+    There are several names if the value is unpacked. ``outer`` is the instruction that runs ``code``.
 
     >>> def f(a):
     ...     low, high = divmod(a, 2)
@@ -232,7 +218,7 @@ def stored_names(code: CodeType, instruction: int, outer: Instruction | None = N
 
 
 def _variables_of(code: CodeType, steps: Iterator[tuple[str, int]], above: int) -> tuple[str, ...]:
-    """Return the variables in which ``steps`` store the value that is below ``above`` items on the stack."""
+    """Find the variables in which ``steps`` store the value that is below ``above`` items on the stack."""
     for name, arg in steps:
         stored = _stored(code, name, arg)
         if name == "UNPACK_SEQUENCE" and not above:
@@ -266,7 +252,7 @@ _COMPREHENSIONS = frozenset({"<genexpr>", "<listcomp>"})
 
 
 def _variables_of_items(code: CodeType, instruction: int, outer: CodeType, running: int) -> tuple[str, ...]:
-    """Return the variables that the items of a comprehension are unpacked to, or an empty tuple.
+    """Find the variables to which the items of a comprehension are unpacked.
 
     >>> def f(a):
     ...     low, high = (abs(b) for b in a)
@@ -362,8 +348,7 @@ _CAPTURING = frozenset({"branch", "scan", "while_loop"})
 def name_by_variables(nodes: Iterable[Node]) -> None:
     """Rename outputs of nodes after the variables that store them, where these are known.
 
-    In ``branch``, ``scan`` and ``while_loop`` nodes, inputs of regions and carried results that have the name
-    of their operand are renamed as well. In ``nodes``, a node with regions must precede those inside them.
+    A node with regions must precede the nodes inside them.
     """
     nodes, with_regions = list(nodes), []
     # The region of a call is a function, whose parameters have names of their own.
@@ -398,10 +383,6 @@ def name_by_variables(nodes: Iterable[Node]) -> None:
 
 
 def _name_after_operands(pairs: Iterable[tuple[Value, Any]], old: dict[Value, str]) -> None:
-    """Give each value that has the ``old`` name of its operand the operand's new name.
-
-    The name that a value had before is added to ``old``.
-    """
     for value, operand in pairs:
         name = old.get(operand) if isinstance(operand, Value) else None
         if name is not None and value.name == name != operand.name:
@@ -426,11 +407,7 @@ def _is_item(node: Node) -> bool:
 
 
 def _name_items(nodes: list[Node]) -> None:
-    """Rename the results of one expression of a comprehension after the variables that store its items.
-
-    ``nodes`` are the calls of all iterations. Nothing is renamed unless all call the same function and their
-    number is a multiple of that of the variables.
-    """
+    """Rename the results of one call in the iterations of a comprehension after variables of its items."""
     names = nodes[0].origin.stored
     if len(nodes) % len(names) == 0 and len({(node.op, node.key) for node in nodes}) == 1:
         for node, name in zip(nodes, cycle(names)):

@@ -26,9 +26,7 @@ _follows_libraries = ContextVar("follows_libraries", default=False)
 
 @contextmanager
 def following_libraries(follows: bool) -> Iterator[None]:
-    """Treat the Python code of installed libraries as the user's inside the block, in this context.
-
-    If ``follows`` is False, treat it as a library's, even inside an enclosing block.
+    """Treat code of libraries as the user's in the ``with`` block if ``follows``, else as a library's.
 
     >>> file = f"{os.sep}lib{os.sep}site-packages{os.sep}package.py"
     >>> with following_libraries(True):
@@ -49,12 +47,10 @@ def following_libraries(follows: bool) -> Iterator[None]:
 def owner_of(item: Any) -> Owner:
     """Return the owner of a module (or its name), a class, a Python function, or the code of a frame.
 
-    A function is classified by its globals and the file of its code, because a wrapper may have the module
-    name of the function that it wraps.
-
     >>> [owner_of(item) for item in (os, functools.partial, owner_of, "torch.nn", "users.model")]
     ['python', 'python', 'own', 'framework', 'user']
     """
+    # A wrapper may have the module name of the function that it wraps, so its globals decide.
     if isinstance(item, types.FunctionType):
         return _followed(_owner(item.__globals__.get("__name__"), item.__code__.co_filename, packages()))
     if isinstance(item, types.FrameType):
@@ -110,9 +106,7 @@ def _owner_of_file(file: str, frameworks: frozenset[str]) -> Owner:
 
 
 def package_of(name: Any) -> str:
-    """Return the top-level package of a module's name.
-
-    Return an empty string if ``name`` is not a string, as for classes of some extensions.
+    """Return the top-level package of a module's name, or an empty string if it is no string.
 
     >>> package_of("torch.nn.functional"), package_of(None)
     ('torch', '')
@@ -180,12 +174,7 @@ def skip_patch_frames(frame: FrameType) -> FrameType:
 
 
 def user_of(frame: FrameType | None) -> FrameType | None:
-    """Return the innermost frame of user or library code, from ``frame`` outwards; None if there is none.
-
-    Frames of Python are skipped, and so are leading frames of patches. Return None, too, if a frame of a
-    framework, of this package, or of a module such as ``logging`` comes first, because such code reads values
-    for its own use.
-    """
+    """Return the frame of user or library code on whose behalf ``frame`` runs, or None."""
     frame = None if frame is None else skip_patch_frames(frame)
     while frame is not None:
         owner = owner_of(frame)

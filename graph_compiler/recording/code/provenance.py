@@ -36,9 +36,7 @@ class Locator:
     def locate(self, call: str, depth: int = 2) -> Origin:
         """Return the origin of ``call``, taken from the running frames.
 
-        The file and line are those of the innermost frame that is ``depth`` or more calls outside of this
-        method, and not code of a framework, of this package or of a module such as ``copy``. Without such a
-        frame, the origin has no file and line.
+        The search begins ``depth`` calls outside of this method.
         """
         place: FrameType | None = None
         path: str | None = None
@@ -75,11 +73,7 @@ class Locator:
         return is_message(self._outer_frame())
 
     def current_callee(self) -> Any:
-        """Return the object that the innermost frame outside of this package is calling.
-
-        Return None if the object is not known, or if that frame is in a framework or a module such as
-        ``copy``.
-        """
+        """Return the object that the innermost frame outside of this package is calling, or None."""
         frame: FrameType | None = sys._getframe(1)
         while frame is not None and owner_of(frame) == "own":
             frame = frame.f_back
@@ -90,11 +84,7 @@ class Locator:
         return frozenset() if frame is None else names_read(frame.f_code)
 
     def name_of(self, item: Any) -> str | None:
-        """Return a name of ``item`` in a frame, or None.
-
-        The frame is the innermost one outside of frameworks, this package and modules in ``_PASSING``. The
-        name is that of a local variable, of a global in ``co_names``, or of an attribute of ``self``.
-        """
+        """Return a name that the running code of the user has for ``item``, or None."""
         frame = self._outer_frame()
         if frame is None:
             return None

@@ -18,10 +18,7 @@ from .ownership import package_of
 
 
 def resolve_name(expression: ast.expr, frame: FrameType) -> Any:
-    """Return the object that a name or dotted name refers to in ``frame``.
-
-    Names and attributes that are not found, and expressions of another kind, such as calls, count as None.
-    """
+    """Return the object that a name or dotted name refers to in ``frame``; unknown names count as None."""
     if isinstance(expression, ast.Name):
         held = (frame.f_locals, frame.f_globals, frame.f_builtins)
         return next((names[expression.id] for names in held if expression.id in names), None)
@@ -41,11 +38,7 @@ def runs_later(code: CodeType) -> bool:
 
 
 def definition_of(code: CodeType) -> ast.FunctionDef | None:
-    """Return the ``def`` of a function in its file.
-
-    Return None if it is not found, if another ``def`` begins on its line, or for ``lambda`` and
-    ``async def``.
-    """
+    """Return the ``def`` of a function in its file, or None if it is not found or not unique."""
     tree = tree_of(code.co_filename)
     found = (
         []
@@ -61,10 +54,7 @@ def definition_of(code: CodeType) -> ast.FunctionDef | None:
 
 
 def syntax_of(code: CodeType) -> ast.FunctionDef | ast.Lambda | None:
-    """Return the ``def`` or ``lambda`` of a function in its file.
-
-    Return None if it is not found, if another of its kind begins on its line, or for ``async def``.
-    """
+    """Return the ``def`` or ``lambda`` of a function in its file, or None if not found or not unique."""
     if code.co_name != "<lambda>":
         return definition_of(code)
     tree = tree_of(code.co_filename)
@@ -99,10 +89,7 @@ _PLACE = re.compile(r":\d+")
 
 @contextmanager
 def adding_location(function: Any) -> Iterator[None]:
-    """Add the file and line of ``function`` to a ``TracingError`` or ``GuardFailed`` raised in the block.
-
-    A message that contains a colon before a digit, as in ``:12``, is not changed, nor is any message if
-    ``function`` has no Python code.
+    """Add the line of ``function``, if known, to a ``TracingError`` or ``GuardFailed`` that names no line.
 
     >>> try:
     ...     with adding_location(adding_location):
@@ -124,9 +111,7 @@ def adding_location(function: Any) -> Iterator[None]:
 
 
 def place_of(function: Any) -> str:
-    """Return the file and line of ``function`` in parentheses, for the end of a message.
-
-    Return an empty string if ``function`` has no Python code.
+    """Return the file and line of ``function`` in parentheses, or an empty string if they are unknown.
 
     >>> "syntax.py:" in place_of(place_of), place_of(len)
     (True, '')
@@ -136,10 +121,7 @@ def place_of(function: Any) -> str:
 
 
 def code_of(function: Any) -> CodeType | None:
-    """Return the code of a function, a callable object or a model, or None if it has no Python code.
-
-    A partial, a method and decorators that set ``__wrapped__`` are followed, in this order.
-    """
+    """Return the code of a function, a callable object or a model, or None if it has no Python code."""
     # A partial has no line of its own.
     while isinstance(function, functools.partial):
         function = function.func
@@ -160,9 +142,7 @@ _LOOKING = frozenset({"locals", "vars", "eval", "exec", "sys", "inspect"})
 def unwrap_forwarding(function: Any) -> tuple[Any, frozenset[str]] | None:
     """Return the function inside a chain of decorators, and strings that may name arguments.
 
-    A decorator that forwards all of its arguments treats positional and keyword arguments alike. The strings
-    are the constants in the code of other decorators, if :func:`is_of_library` is True for all of these.
-    Return None if it is False for one of them.
+    Return None if a decorator may change its arguments and is of no known library.
 
     >>> import functools
     >>> def counting(function):

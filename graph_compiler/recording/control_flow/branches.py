@@ -49,11 +49,7 @@ class OuterCopies:
         names: Sequence[str],
         params: Mapping[str, Any],
     ) -> tuple[list[Body], list[Value], list[str], dict[str, Any]]:
-        """Return bodies, operands, names of results and parameters of the node with copies.
-
-        If ``params`` has ``carried``, the node is a loop, and the arrays are added at the end of its carry.
-        Otherwise the copies are the last results.
-        """
+        """Return bodies, operands, names of results and parameters of the node with copies."""
         first = params.get("carried", len(names))
         names = [*names[:first], *(value.name for value in self.written), *names[first:]]
         if "carried" not in params:
@@ -124,8 +120,7 @@ class Trials:
     functions: the blocks.
     cells: the closure cells of the variables that the blocks assign.
 
-    The constructor raises ``TracingError`` if a closure variable of the blocks holds an iterator
-    (:func:`iterators_in`), because its items cannot be put back.
+    The constructor raises ``TracingError`` if a closure variable of the blocks is found to hold an iterator.
     """
 
     def __init__(
@@ -141,11 +136,9 @@ class Trials:
                 )
 
     def run(self, function: Callable[..., Any], given: Sequence[tuple[Any, ArrayKind]] = ()) -> None:
-        """Call ``function`` on arrays like those in ``given``, and restore variables and objects it changes.
+        """Call ``function`` on arrays like those in ``given``, and undo the changes that it is found to make.
 
-        Raise ``Raised`` if a ``raise`` or ``assert`` of the user ends the call. Raise ``TracingError`` for
-        another exception of the user's code or a framework, and if ``function`` is found to change an object
-        other than the variables. Errors and bugs (:func:`is_fault`) of this package are raised unchanged.
+        ``Raised`` reports a ``raise`` or ``assert`` of the user.
         """
         before, world = (
             self.cells.read(),
@@ -263,9 +256,7 @@ class BranchRecorder:
     def run(self, truth: Any, then: Side, otherwise: Side) -> dict[str, Any]:
         """Record both branches and return the value of each variable after them.
 
-        Lists that a branch appends to are extended in place. Raise ``TracingError`` if the values of a
-        variable after the branches have no common form and kind (:func:`common_kind`), and ``Raised`` as in
-        :meth:`Trials.run`.
+        Lists that a branch appends to are extended in place. Raise ``Raised`` as :meth:`Trials.run` does.
         """
         # A branch returns what it appends to a list, because appending itself would happen once for all
         # values.
@@ -339,10 +330,7 @@ class BranchRecorder:
         )
 
     def _of_one(self, name: str, given: VariableContents) -> _Variable:
-        """Return the result for a variable that only one branch assigns; in the other branch, it is zeros.
-
-        Raise ``TracingError`` if the missing value may be read, or if zeros cannot be made for it.
-        """
+        """Return the result for a variable that only one branch assigns, with zeros for the other branch."""
         kinds = tuple(leaf.kind for leaf in given.leaves)
         is_unread = name.startswith(PREFIX) or name in self.guarded
         # Nothing reads the value after that side, so zeros will do.
@@ -387,8 +375,6 @@ def _added_to(name: str) -> str:
 
 
 def _with_added(side: Side, lists: dict[str, list[Any]]) -> Side:
-    """Return a function that runs ``side``, and moves what it has appended to ``lists`` into its result."""
-
     def run() -> dict[str, Any]:
         lengths = {name: len(items) for name, items in lists.items()}
         after = side()

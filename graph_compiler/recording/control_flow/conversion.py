@@ -47,9 +47,9 @@ _COMPARISONS = {ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq
 def convert_function(function: types.FunctionType, statements: Any) -> types.FunctionType:
     """Return a copy of ``function`` with its statements rewritten to call ``statements``.
 
-    The copy shares the closure cells of ``function``, which are added to ``statements.outside``. A function
-    that was converted already is returned itself. Raise ``NotCompilable`` if the source is not found, if
-    several functions of its kind begin on its line, or if ``function`` is a generator or a coroutine.
+    The copy shares the closure cells of ``function``, which are added to ``statements.outside``. A converted
+    function is returned itself. Raise ``NotCompilable`` for generators, coroutines and functions without
+    usable source.
     """
     code = function.__code__
     if is_converted(function):
@@ -106,8 +106,7 @@ def _function_of(found: ast.FunctionDef | ast.Lambda) -> ast.FunctionDef:
 def _compiled(function: ast.FunctionDef, code: types.CodeType, owner: str) -> types.CodeType:
     """Return the code of a module that defines the rewritten function inside an outer function.
 
-    ``function`` is changed in place. ``owner`` is the name of its class, with which private names are
-    mangled; empty if there is none.
+    ``function`` is changed in place. ``owner`` is the name of its class, or empty.
     """
     # Inside the function, its name must refer to the variable outside.
     function.name = f"{PREFIX}function"
@@ -170,10 +169,7 @@ def _code_in(whole: types.CodeType, title: str) -> types.CodeType:
 
 # ------------------------------------------------------------------------------------- one function
 class _Conversion(ast.NodeTransformer):
-    """Rewriter of one function, in place: control flow and calls become calls of methods of ``Statements``.
-
-    Functions inside are rewritten, too, except ``async`` functions, generators, and methods of classes.
-    """
+    """Rewriter of one function, in place, that makes control flow and calls to calls of ``Statements``."""
 
     def __init__(self, function: ast.FunctionDef) -> None:
         self.own = function
@@ -347,7 +343,7 @@ class _Conversion(ast.NodeTransformer):
         return at(ast.Expr(_asked(method, *args)), place)
 
     def _source(self, node: ast.expr) -> ast.expr:
-        """Rewrite the iterable of a loop so that the functions in ``_SOURCES`` accept arrays and sizes."""
+        """Rewrite the iterable of a loop so that ``range``, ``zip`` and the like accept arrays and sizes."""
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _SOURCES:
             args = [self._source(arg) if node.func.id != "range" else self.visit(arg) for arg in node.args]
             made = ast.Call(
@@ -394,11 +390,7 @@ class _Conversion(ast.NodeTransformer):
         return self._comprehension(node, "listed")
 
     def _comprehension(self, node: ast.ListComp | ast.GeneratorExp, method: str, *args: ast.expr) -> Any:
-        """Rewrite a comprehension as a call of ``method`` with its iterable and a function for its items.
-
-        It stays a comprehension if it has a condition, several ``for`` or ``async``, or if its item contains
-        a lambda, a generator or ``:=``.
-        """
+        """Rewrite a comprehension as a call of ``method`` with its iterable and a function, if possible."""
         one = node.generators[0]
         is_plain = len(node.generators) == 1 and not one.ifs and not one.is_async
         if not is_plain or any(isinstance(inner, _KEEPING) for inner in ast.walk(node.elt)):
@@ -461,10 +453,7 @@ def _names_super(node: ast.AST) -> bool:
 
 
 class _AsSizes(ast.NodeTransformer):
-    """Rewriter of a ``while`` test: ``a < b`` becomes a call of ``compared``.
-
-    So do the other comparisons in ``_COMPARISONS``. Chains, ``is`` and ``in`` stay, and so do lambdas.
-    """
+    """Rewriter of comparisons in a ``while`` test as calls of ``compared``."""
 
     def visit_Compare(self, node: ast.Compare) -> Any:
         self.generic_visit(node)
@@ -480,10 +469,7 @@ class _AsSizes(ast.NodeTransformer):
 
 
 def _with_truth_values(test: ast.expr) -> ast.expr:
-    """Wrap the operands of ``and`` and ``or`` in calls of ``truth``, in place, and return the condition.
-
-    The operands may then have different types. Operands of the form ``not x`` stay.
-    """
+    """Wrap operands of ``and`` and ``or`` in calls of ``truth``, in place, so that their types may differ."""
     if isinstance(test, ast.BoolOp):
         test.values = [
             at(_asked("truth", _with_truth_values(item)), item)

@@ -58,9 +58,7 @@ def value_name(variable: str) -> str:
 
 
 def lower_jumps(body: Statements) -> Statements:
-    """Return the body of a function with the jumps inside its statements rewritten to flags.
-
-    Nodes are changed in place. If the only ``return`` is the last statement of the body, it stays.
+    """Return the body of a function with the jumps inside its statements rewritten to flags, in place.
 
     >>> program = ast.parse('''
     ... def first(xs):
@@ -183,10 +181,9 @@ class _Lowering:
 
 
 def _asked_in_steps(loop: ast.While, own: LoopFlags, body: Statements, exits: Sequence[str]) -> Statements:
-    """Replace the test of a ``while`` that contains ``:=`` by a flag, in place.
+    """Replace the test of a ``while`` by a flag, in place, and return the statements that first compute it.
 
-    Append a statement that computes the flag to ``body``. Return the statements that compute it before the
-    loop.
+    A statement that computes it again is appended to ``body``.
     """
     again = assign(own.goes_on, copy.deepcopy(loop.test), loop.test)
     body.append(at(ast.If(none_of(exits), [again], []), loop.test) if exits else again)
@@ -195,10 +192,7 @@ def _asked_in_steps(loop: ast.While, own: LoopFlags, body: Statements, exits: Se
 
 
 def _joined(statement: ast.If, rest: Sequence[ast.stmt]) -> ast.If | None:
-    """Return a copy of ``statement`` with ``rest`` at the end of a branch, if the other branch always leaves.
-
-    Return None if no branch always leaves.
-    """
+    """Return ``statement`` with ``rest`` moved into one branch if the other one leaves the block, or None."""
     if always_leaves(statement.body):
         return at(ast.If(statement.test, statement.body, [*statement.orelse, *rest]), statement)
     if statement.orelse and always_leaves(statement.orelse):
@@ -207,11 +201,7 @@ def _joined(statement: ast.If, rest: Sequence[ast.stmt]) -> ast.If | None:
 
 
 def always_leaves(body: Sequence[ast.stmt]) -> bool:
-    """Return True if a block ends with a jump, or with an ``if`` both of whose branches do.
-
-    Jumps are ``return``, ``break`` and ``continue``, but not ``raise``. A ``while`` with a true constant and
-    without ``break`` counts as a jump.
-    """
+    """Return True if a block is known to end in a jump, so that code after it does not run."""
     last = body[-1] if body else None
     if isinstance(last, ast.If):
         return always_leaves(last.body) and always_leaves(last.orelse)
@@ -247,10 +237,7 @@ def _in_all(blocks: Sequence[Sequence[ast.stmt]]) -> tuple[str, ...]:
 
 # ------------------------------------------------------------------------------------- nodes and variables
 def blocks_of(statement: ast.AST) -> Iterator[tuple[ast.AST, str]]:
-    """Yield the blocks directly inside ``statement``, as pairs of a node and its attribute with the block.
-
-    For ``except`` and ``case``, the node is that clause. Functions and classes have no such blocks.
-    """
+    """Yield the blocks directly inside ``statement``, as pairs of a node and its attribute with the block."""
     if isinstance(statement, _FUNCTIONS):
         return
     for kind in ("body", "orelse", "finalbody"):
@@ -272,7 +259,6 @@ def assigns(node: ast.AST) -> bool:
 
 
 def at(node: Node, place: ast.AST) -> Node:
-    """Set the location of ``node``, and of nodes in it without one, to that of ``place``; return ``node``."""
     ast.copy_location(node, place)
     for inner in ast.walk(node):
         if not hasattr(inner, "lineno"):
@@ -312,7 +298,7 @@ def reads(*nodes: ast.AST | None) -> Names:
 
 
 def writes(nodes: Iterable[ast.AST]) -> Names:
-    """Return the names that ``nodes`` bind or delete. Bodies of functions and classes are not entered.
+    """Return the names that ``nodes`` bind or delete in their own scope.
 
     >>> code = "match x:\\n  case {1: a, **rest}:\\n    b = [c for c in a]"
     >>> sorted(writes(ast.parse(code).body))
@@ -344,10 +330,6 @@ def _walk_scope(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _parts_in_scope(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield the child nodes of ``node``.
-
-    Of a function or class, only those outside its body are yielded, such as decorators and defaults.
-    """
     for field_name, part in ast.iter_fields(node):
         if not isinstance(node, _FUNCTIONS) or field_name in _OUTSIDE_OF_BODY:
             parts = part if isinstance(part, list) else [part]
@@ -382,8 +364,7 @@ class Liveness:
 
     The constructor sets the attribute ``uses`` of ``if``, ``while`` and ``for`` to a :class:`VariableUses`.
 
-    always: variables that functions and classes inside read, or declare nonlocal; they count as live
-        everywhere.
+    always: variables that functions and classes inside read, or declare nonlocal.
     """
 
     def __init__(self, body: Sequence[ast.stmt]) -> None:
@@ -398,8 +379,7 @@ class Liveness:
     def statement(self, statement: ast.stmt, after: Names, besides: Names) -> Names:
         """Return the variables that are live before ``statement``, and set ``uses`` of statements in it.
 
-        ``after`` are the variables live after it. ``besides`` are those live at any point of it, because an
-        exception handler may follow.
+        ``besides`` are variables live at any point of it, because an exception handler may follow.
         """
         if isinstance(statement, ast.If):
             start = self.block(statement.body, after, besides) | self.block(statement.orelse, after, besides)

@@ -72,11 +72,7 @@ class StackedItems:
 
 
 def join_items(regions: Regions, parts: Sequence[Any]) -> StackedItems | None:
-    """Return ``parts``, which are items and ``StackedItems``, joined to one ``StackedItems``.
-
-    A single ``StackedItems`` is returned itself; of several, empty ones may be left out. Return None if no
-    part is left, if an item cannot be stacked, or if items differ in form, dtype or shape.
-    """
+    """Join ``parts``, which are items and ``StackedItems``, or return None if that is impossible."""
     # The arrays themselves are returned, so that writes to items reach the list.
     if len(parts) == 1 and isinstance(parts[0], StackedItems):
         return parts[0]
@@ -109,10 +105,9 @@ def _is_there(regions: Regions, part: Any) -> bool:
 def stacked_item(
     regions: Regions, item: VariableContents, kinds: Sequence[ArrayKind] | None = None
 ) -> StackedItems | None:
-    """Return ``item`` as ``StackedItems`` of length 1.
+    """Return ``item`` as ``StackedItems`` of length 1, or None if it cannot be stacked.
 
-    Return None if it has no leaves, or a leaf that is neither an array nor a number. Leaves become arrays of
-    the kinds in ``kinds`` or, if that is None, of their own kinds.
+    ``kinds`` are the kinds of the arrays that its leaves become; by default, those of the leaves.
     """
     own = [leaf.kind for leaf in item.leaves if leaf.kind is not None]
     if not own or len(own) < len(item.leaves):
@@ -131,8 +126,7 @@ def length_of(parts: Iterable[Any]) -> Any:
 class GrownList(AppendableList):
     """List after a recorded loop that has appended to it.
 
-    Some operations work on the stacked items, and need no guard on their exact number. The others read the
-    items one by one, and add such a guard (:meth:`plain`).
+    An operation that reads the items one by one may add a guard on their number (:meth:`plain`).
     """
 
     @property
@@ -267,9 +261,7 @@ class IterationState(Protocol):
 class ListInIteration(GrowingView):
     """View of a growing list that the code of an iteration sees.
 
-    Most reads raise ``TracingError``. The length can be read, and the last item unless a recorded inner loop
-    appended it. The truth value can be read if ``parts`` or the list before the loop has an item outside of
-    ``StackedItems``, or if the sizes of the recording show that an inner loop has appended items.
+    Reads of more than its length, last item and truth value raise ``TracingError``.
 
     parts: the items that this iteration has appended.
     """
@@ -377,8 +369,7 @@ class GrowingList:
     def update_plan(self) -> bool:
         """Set the plan to what a trial iteration appended, and return True if another trial is needed.
 
-        The appended items are removed. Raise ``TracingError`` if they are not alike or cannot be stacked, or
-        if they contain lists or dicts that other variables hold.
+        The appended items are removed.
         """
         if is_shared(self.inside.parts):
             raise TracingError(
@@ -442,8 +433,7 @@ class GrowingList:
     def after_loop(self, arrays: Iterator[Any], length: Any) -> Any:
         """Return the list after ``length`` iterations, which appended the rows of ``arrays``.
 
-        An ``AppendableList`` is extended in place. A plain list stays unchanged, and a new ``GrownList`` is
-        returned. If nothing is appended, return the list before the loop.
+        An ``AppendableList`` is extended in place.
         """
         if not self.plan:
             return self.before
@@ -496,11 +486,7 @@ def with_grown_lists(statements: LoopStatements, found: Regions, function: Any, 
 
 
 def with_plain_lists(function: Any) -> Any:
-    """Return a function that accepts ``GrownList`` objects and calls ``function`` with plain lists.
-
-    An argument that is a ``GrowingView`` is passed on unchanged, and ``len`` of it is its current number of
-    items. Return ``function`` itself if it is a method of an ``AppendableList``.
-    """
+    """Wrap ``function`` so that it receives plain lists instead of ``GrownList`` objects."""
 
     def run(*args: Any, **kwargs: Any) -> Any:
         is_alone = len(args) == 1 and not kwargs
@@ -572,10 +558,7 @@ def _strong(found: Regions, array: Any, kind: ArrayKind) -> Any:
 
 
 def _rows_of(found: Regions, form: ContainerForm, arrays: Iterator[Any]) -> Any:
-    """Stack the arrays of leaves so that each row has the shape of an item.
-
-    Return None if an item has a dict, a named tuple, an empty list or parts of different shapes.
-    """
+    """Return one array with a row per item, or None if the leaves of an item do not make up an array."""
     if form.cls is None:
         return next(arrays)
     parts = [_rows_of(found, part, arrays) for part in form.parts]

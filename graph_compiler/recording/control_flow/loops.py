@@ -41,11 +41,7 @@ _again: ContextVar[bool] = ContextVar("steps are computed again", default=False)
 
 @contextmanager
 def recomputing_iterations(checkpoint: bool) -> Iterator[None]:
-    """Set the parameter ``checkpoint`` of torch's ``scan`` operators recorded in the ``with`` block.
-
-    True recomputes their iterations in the backward pass. The setting holds in the current context
-    (``contextvars``), where :func:`is_recomputed` returns it.
-    """
+    """Set the parameter ``checkpoint`` of torch's ``scan`` operators recorded in the ``with`` block."""
     before = _again.set(checkpoint)
     try:
         yield
@@ -191,8 +187,6 @@ class RowsSource:
 
 @dataclass(frozen=True)
 class StackedSource:
-    """Iterable over the items of a list that a loop has appended to."""
-
     regions: Regions
     grown: GrownList
     whole: StackedItems
@@ -233,8 +227,6 @@ class EnumerateSource:
 
 @dataclass(frozen=True)
 class ZipSource:
-    """Iterable ``zip(*sources)`` over sources of the same length."""
-
     sources: tuple[Source, ...]
 
     def length(self) -> Any:
@@ -257,11 +249,7 @@ class ZipSource:
 
 
 def source_of(regions: Regions, item: Any) -> Source | None:
-    """Return ``item`` as the iterable of a recorded loop.
-
-    Return None unless it is a range, an array with axes, a source, or a ``GrownList`` that
-    ``whole(is_kept=True)`` can stack.
-    """
+    """Return ``item`` as the iterable of a recorded loop, or None if it cannot be one."""
     if isinstance(item, (RangeSource, RowsSource, StackedSource, EnumerateSource, ZipSource)):
         return item
     if isinstance(item, GrownList):
@@ -275,7 +263,6 @@ def source_of(regions: Regions, item: Any) -> Source | None:
 
 
 def takes(make: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Return True if ``make`` has parameters for one argument followed by ``args`` and ``kwargs``."""
     try:
         _signature(make).bind(None, *args, **kwargs)
     except TypeError:
@@ -351,10 +338,9 @@ _MADE: dict[Any, Callable[..., Any]] = {
 
 
 def source_maker(regions: Regions, function: Any) -> Any:
-    """Return the function to call instead of ``range``, ``enumerate``, ``zip`` or ``reversed``.
+    """Return a form of ``range``, ``enumerate``, ``zip`` or ``reversed`` that accepts arrays and sizes.
 
-    The returned function makes a ``Source`` if its arguments allow that, and otherwise calls ``function``.
-    Any other ``function`` is returned unchanged.
+    Other functions are returned unchanged.
     """
     # A recording may have a shim under the name of the builtin.
     make = next(
@@ -421,7 +407,7 @@ class LoopRecorder:
 
     what: description of the loop for messages.
     functions: the blocks of the loop.
-    goes_on(): the condition of the loop, as an array or a Python truth value.
+    goes_on(): the condition of the loop.
     guarded: variables that are read after the loop only if an iteration has assigned them.
     surely_runs: True if the loop has at least one iteration.
     before: values of the variables before the loop.
@@ -472,8 +458,8 @@ class LoopRecorder:
     ) -> None:
         """Find the carry, and what iterations append to lists, by trial iterations.
 
-        ``step`` takes one row of each array in ``rows``. Trial iterations call ``probe``; None stands for
-        ``goes_on``. Raise ``ContentsDiffer`` if forms or kinds of variables do not settle.
+        ``step`` takes one row of each array in ``rows``; ``probe`` replaces ``goes_on``. Raise
+        ``ContentsDiffer`` if the carry does not settle.
         """
         self.probe = probe or self.goes_on
         try:
@@ -483,7 +469,7 @@ class LoopRecorder:
             raise raised.problem from None
 
     def settles(self, step: Callable[[], None]) -> bool:
-        """Find the carry by trial iterations. Return False if they raise ``TracingError`` or ``Raised``."""
+        """Find the carry by trial iterations, and return False if these cannot be recorded."""
         self.probe = self.goes_on
         try:
             self._settle(step, ())
@@ -494,7 +480,7 @@ class LoopRecorder:
     def while_loop(self, step: Callable[[], None]) -> None:
         """Record iterations of ``step`` while ``goes_on`` returns True.
 
-        :meth:`settle` or :meth:`settles` has run before. Set the variables to their values after the loop.
+        Call :meth:`settle` or :meth:`settles` before. The variables are set to their values after the loop.
         """
         carried = list(self.carried.values())
 
@@ -516,8 +502,7 @@ class LoopRecorder:
     def scan(self, step: Callable[..., None], rows: Sequence[Any], length: Any, checkpoint: bool) -> None:
         """Record ``length`` iterations, each with one row of each array in ``rows``.
 
-        Set the variables to their values after the loop. ``checkpoint`` recomputes iterations in the backward
-        pass.
+        The variables are set to their values after the loop.
         """
         self.settle(step, rows)
         # No iteration reads the index, so the carry does not need it.
@@ -570,7 +555,6 @@ class LoopRecorder:
 
     # ------------------------------------------------------------------------------ values of variables
     def _enter(self, carried: Sequence[_Carried], arrays: Sequence[Any]) -> None:
-        """Set the carried leaves to ``arrays``, and other variables to their values before the loop."""
         self.current = {name: list(leaves) for name, (_, leaves) in self.values.items()}
         for one, array in zip(carried, arrays):
             self.current[one.place[0]][one.place[1]] = array
@@ -604,7 +588,6 @@ class LoopRecorder:
         return [self.regions.converted(one.first, one.kind) for one in carried]
 
     def _give(self, carried: Sequence[_Carried], arrays: Sequence[Any]) -> None:
-        """Set the carried variables to ``arrays``, their values after the loop, and restore the others."""
         self._enter(carried, arrays)
         kept = {
             name: value
@@ -672,10 +655,7 @@ class LoopRecorder:
         return len(before) == 1 and before[0] is UNDEFINED and not after.is_undefined
 
     def _begin(self, name: str, after: VariableContents) -> None:
-        """Add a variable that is first assigned in an iteration to the carry, with zeros before the loop.
-
-        Raise ``ContentsDiffer`` if the zeros could be read, or if they cannot be made.
-        """
+        """Add a variable that is first assigned in an iteration to the carry, with zeros before the loop."""
         is_unread = self.surely_runs or name == f"{PREFIX}result" or name in self.guarded
         kinds = [leaf.kind for leaf in after.leaves if leaf.kind is not None]
         arrays = self.trials.cells.arrays(self.regions)

@@ -27,7 +27,7 @@ class PossibleAliases:
 
     In Python, a branch or loop may return an array that another variable holds, while its node returns a new
     array. A write to one would not reach the other, so it is an error while both are alive. A frozen array
-    may never be written to. Arrays are stored as the values that own their memory.
+    must not be written to.
     """
 
     def __init__(self, recorder: Recorder) -> None:
@@ -55,7 +55,6 @@ class PossibleAliases:
             self._others.setdefault(value, set()).update(group - {value})
 
     def with_tied(self, owners: Iterable[Value]) -> set[Value]:
-        """Return ``owners`` and all owners that may share memory with one of them, transitively."""
         found, left = set(), set(owners)
         while left:
             found |= left
@@ -63,10 +62,7 @@ class PossibleAliases:
         return found
 
     def refuse(self, base: Value, origin: Origin) -> None:
-        """Raise ``TracingError`` if ``base`` is frozen, or if an array that may share its memory is alive.
-
-        Call this before ``base`` is written to. It may run the garbage collector.
-        """
+        """Raise ``TracingError`` if ``base`` is frozen, or if an array that may share its memory is alive."""
         others = self.with_tied([base]) - {base}
         # Arrays in reference cycles count as alive until they are collected.
         if (
@@ -98,7 +94,7 @@ class MemoryOwner:
 
     value: the owner.
     is_new: True if the block made the memory, and no array from outside may share it.
-    is_fixed: True if the frontend treats the output as immutable; for NumPy, that is an array without axes.
+    is_fixed: True if the frontend treats the output as immutable.
     """
 
     value: Value
@@ -209,10 +205,7 @@ class RecordedRegions(Regions, Generic[B]):
     def copied(self, array: Any) -> Any: ...
 
     def initial_carry(self, given: Inputs) -> Arrays:
-        """Return the carry with which the concrete run of a loop starts; :meth:`entered` is applied to it.
-
-        By default these are the carried arrays themselves. NumPy's regions return new proxies.
-        """
+        """Return the carry with which the concrete run of a loop starts."""
         return [item for item, _ in given]
 
     def entered(self, arrays: Arrays, given: Inputs) -> Arrays:
@@ -311,10 +304,6 @@ class RecordedRegions(Regions, Generic[B]):
         return self.entered([self.converted(row, kind)], [(row, kind)])[0]
 
     def owners(self, values: Sequence[Value], kinds: Sequence[ArrayKind]) -> list[MemoryOwner]:
-        """Return the owner of the memory of each of ``values``, outputs of the innermost open block.
-
-        ``kinds`` are the kinds of the outputs.
-        """
         mine = (self.recorder.base_of(value) for value in values)
         return [
             MemoryOwner(owner, self._is_new(owner), not self.may_write(kind))
@@ -341,7 +330,7 @@ class RecordedRegions(Regions, Generic[B]):
     def _refuse_kept(self, block: B, count: int) -> None:
         """Raise ``TracingError`` if an iteration may write to an array that another one appends to a list.
 
-        ``count`` is the number of carried outputs of ``block``; the other outputs are appended.
+        ``count`` is the number of carried outputs of ``block``, which come first.
         """
         recorder, made = self.recorder, {value for node in block.body.nodes for value in node.outputs}
         written = {recorder.base_of(value) for node in block.body.nodes for value in node.writes} - made
@@ -354,10 +343,9 @@ class RecordedRegions(Regions, Generic[B]):
                 )
 
     def _tie_kept(self, arrays: Arrays, owners: Sequence[MemoryOwner], count: int) -> None:
-        """Mark each stacked output as a possible alias of the outputs with the same owner.
+        """Mark stacked outputs as possible aliases of the arrays that their rows may be.
 
-        Freeze it if its rows may be arrays from outside the block. ``count`` is the number of carried
-        outputs, which come first.
+        ``count`` is the number of carried outputs, which come first.
         """
         values = [self.value_of(array) for array in arrays]
         for place in range(count, len(values)):
@@ -374,12 +362,9 @@ class RecordedRegions(Regions, Generic[B]):
     def _tie(
         self, arrays: Arrays, operands: Sequence[Value], outside: Sequence[Value], count: int = 0
     ) -> None:
-        """Mark results of a node as possible aliases of the outer arrays that they may be.
-
-        A block may return an outer array unchanged, and a loop without an iteration returns its carry
-        unchanged. ``count`` is the number of carried results.
-        """
+        """Mark results of a node as possible aliases of the outer arrays that they may be."""
         outputs = [self.value_of(array) for array in arrays]
+        # A block may return an outer array unchanged, and a loop without an iteration its carry.
         if outside:
             self.tied.tie(value for value in (*outputs, *operands, *outside) if value.ndim)
         for value, operand in zip(outputs[:count], operands):
@@ -387,11 +372,7 @@ class RecordedRegions(Regions, Generic[B]):
                 self.tied.tie((value, operand))
 
     def _refuse_written(self, body: Body, given: Inputs, operands: Sequence[Value]) -> None:
-        """Raise ``TracingError`` if an iteration writes to a row, or to a carried array that others may see.
-
-        Others may see inputs and parameters of the recording, and arrays that are found to have other
-        references.
-        """
+        """Raise ``TracingError`` if an iteration writes to a row, or to a carried array that others see."""
         # The first iteration would write to the array from before the loop, and others could see that.
         recorder = self.recorder
         written = {recorder.base_of(value) for node in body.nodes for value in node.writes}
@@ -423,10 +404,7 @@ class RecordedRegions(Regions, Generic[B]):
 
     @contextmanager
     def as_python(self) -> Iterator[None]:
-        """Run the ``with`` block as plain Python: drop the calls that it records.
-
-        If it raises nothing, drop its guards, too.
-        """
+        """Run the ``with`` block as plain Python, without recording its calls."""
         since = self.recorder.savepoint()
         with unrecorded_in(self), self.recorder.block(()):
             yield

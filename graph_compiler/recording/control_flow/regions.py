@@ -108,7 +108,6 @@ class Regions(ABC):
             self.depth -= 1
 
     def is_size(self, length: Any) -> bool:
-        """Return True if ``length`` is an int, or an expression of sizes and number inputs only."""
         # Such a length is known before the graph runs. One that depends on elements of arrays is not.
         is_known = isinstance(length, Size) and all(
             item.kind == "size" or item.source in self.numbers for item in length.symbols()
@@ -130,11 +129,7 @@ class Regions(ABC):
         return result
 
     def blank(self, kind: ArrayKind, arrays: Sequence[Any]) -> Any:
-        """Return zeros of ``kind``.
-
-        Their sizes are those of an array of this kind in ``arrays``. Return None if there is no such array,
-        unless ``kind`` has no axes.
-        """
+        """Return zeros of ``kind``, or None if it has axes and no array in ``arrays`` has this kind."""
         if not kind.shape:
             return self.converted(0, kind)
         like = next((array for array in arrays if self.kind(array) == kind), None)
@@ -256,8 +251,6 @@ class Regions(ABC):
 
 class ListGrowth(threading.local):
     """Permission for the loops that this thread records to append to lists.
-
-    ``search_recording`` sets it for its attempts, and restores it after them.
 
     may_grow: True until ``give_up`` is called after a loop has used lists that grow.
     did_grow: True if a loop has asked by ``wanted`` and was allowed, since the last ``give_up``.

@@ -96,7 +96,7 @@ class SizeCondition:
 
 
 class Statements:
-    """Runtime of traced functions: each of their rewritten statements calls a method of it.
+    """Runtime of traced functions, whose rewritten statements call its methods.
 
     checkpoint: True recomputes each iteration of a ``scan`` in the backward pass.
     outside: closure cells that traced functions were defined with, by id.
@@ -112,13 +112,10 @@ class Statements:
     def branch(
         self, test: Any, then: Any, otherwise: Any, given: Sequence[str], guarded: Sequence[str]
     ) -> None:
-        """Run an ``if``. If ``test`` is an array of the recording, record both blocks.
+        """Run an ``if``, or record it as a ``branch``.
 
-        If a ``raise`` or ``assert`` of the user ends a block, add a guard on ``test`` and run one block
-        instead. Raise ``TracingError`` if the framework has no such guards.
-
-        ``given`` are the assigned variables that may be read after the ``if``. Variables in ``guarded`` are
-        read only if the enclosing loop was left, and may be unassigned after one block.
+        ``given`` are the assigned variables that may be read after the ``if``. Variables in ``guarded`` may
+        be unassigned after one block.
         """
         found = regions_of(test)
         if found is None:
@@ -150,11 +147,6 @@ class Statements:
         cells.write({**kept, **made})
 
     def choice(self, test: Any, then: Any, otherwise: Any) -> Any:
-        """Run ``then() if test else otherwise()``.
-
-        If ``test`` is an array of the recording, record both sides. Exceptions are treated as by
-        :meth:`branch`.
-        """
         found = regions_of(test)
         if found is None:
             return then() if test else otherwise()
@@ -178,11 +170,7 @@ class Statements:
         return self.choice(left, lambda: left, right)
 
     def truth(self, item: Any) -> Any:
-        """Return the truth value of an operand of ``and`` or ``or``.
-
-        For an array of the recording this is a boolean array. Symbolic numbers and a ``SizeCondition`` are
-        returned unchanged. For any other object it is a bool.
-        """
+        """Return the truth value of an operand of ``and`` or ``or``, which may be an array or a symbol."""
         found = regions_of(item)
         if found is not None:
             return found.truth(item)
@@ -195,11 +183,7 @@ class Statements:
         return not item if found is None else found.negated(found.truth(item))
 
     def compared(self, symbol: str, left: Any, right: Any) -> Any:
-        """Run a comparison in the condition of a ``while``.
-
-        Return a ``SizeCondition`` instead if a size is compared while :meth:`_probed` evaluates the
-        condition, so that no guard is added.
-        """
+        """Run a comparison in the condition of a ``while``, or return a ``SizeCondition`` to run later."""
         compare = getattr(operator, symbol)
         if (
             self._is_probing
@@ -266,8 +250,8 @@ class Statements:
     def for_(self, items: Any, body: Any, exits: Any, guarded: Sequence[str], position: Position) -> None:
         """Run a ``for`` in Python, with marked iterations, or as a recorded loop.
 
-        ``body(item)`` runs one iteration; ``position`` is the location of the loop in the file. ``exits``
-        and ``guarded`` are as in :meth:`while_`.
+        ``position`` is the location of the loop in the file; ``exits`` and ``guarded`` are as in
+        :meth:`while_`.
         """
         found = regions()
         source = None if found is None else source_of(found, items)
@@ -308,7 +292,6 @@ class Statements:
 
     @forwards
     def _in_python(self, items: Iterator[Any], body: Any, exits: Any) -> None:
-        """Run a loop over ``items`` in Python. Raise ``TracingError`` if values decide that it goes on."""
         for item in items:
             flags, is_left = _flags(exits)
             if is_left:
@@ -345,10 +328,7 @@ class Statements:
         guarded: Sequence[str],
         position: Position,
     ) -> None:
-        """Record the iterations from index ``first`` on as an operation.
-
-        If that is impossible, run iterations in Python, or raise ``TracingError``.
-        """
+        """Record a loop from iteration ``first`` on, and fall back to Python where that is possible."""
         place, is_size = _place(), found.is_size(length)
 
         def region(has_rows: bool) -> None:
@@ -372,10 +352,7 @@ class Statements:
     def _left_by_values(
         self, found: Regions, source: Source, length: int, body: Any, exits: Any, guarded: Sequence[str]
     ) -> bool:
-        """Record a loop that its first iteration may leave, if values decide that, and return True.
-
-        Otherwise, or if iterations cannot be recorded, return False. No variable has changed then.
-        """
+        """Record a loop that values may end in its first iteration, and return True if that succeeds."""
         # A flag that values have set before may leave the loop without an iteration.
         flags, is_left = _flags(exits)
         if flags or is_left:
@@ -439,8 +416,8 @@ class Statements:
     def call(self, function: Any, is_nested: bool = False) -> Any:
         """Return what to call instead of ``function``, such as the traced form of a function of the user.
 
-        Raise ``TracingError`` for ``print`` inside a recorded block. ``is_nested`` is True if other calls
-        compute the arguments, because these may return lists that loops have appended to.
+        ``is_nested`` is True if other calls compute the arguments, because these may return lists that loops
+        have appended to.
         """
         found = regions()
         if found is None:
@@ -474,7 +451,6 @@ class Statements:
         return function
 
     def converted(self, function: types.FunctionType) -> Any:
-        """Return the traced form of ``function``, or ``function`` if it cannot be converted (cached)."""
         # Functions that one ``def`` makes share their code and differ in their closures.
         key = function.__code__, id(function)
         if key not in self._functions:
@@ -489,7 +465,6 @@ class Statements:
 def _counting(
     loop: LoopRecorder, source: Source, length: Any, first: int, body: Any, exits: Any
 ) -> tuple[Callable[..., None], Callable[[], Any]]:
-    """Add a loop index to ``loop``. Return a function for one iteration, and the condition of the loop."""
     found, at = loop.regions, loop.counter(first)
 
     def step(*rows: Any) -> None:
@@ -506,10 +481,7 @@ def _counting(
 
 
 def _failed(region: Callable[[bool], None]) -> TracingError | None:
-    """Record a loop by ``region(has_rows)`` and return None, or return the error if that is impossible.
-
-    If the loop writes to the array that it iterates over, it is recorded again with rows read by index.
-    """
+    """Record a loop by ``region(has_rows)`` and return None, or return the error if that is impossible."""
     try:
         try:
             region(True)
@@ -521,7 +493,6 @@ def _failed(region: Callable[[bool], None]) -> TracingError | None:
 
 
 def _flags(exits: Any) -> tuple[list[Any], bool]:
-    """Return the flags of ``exits()`` whose values are unknown, and True if any other flag is True."""
     flags = () if exits is None else exits()
     return [flag for flag in flags if regions_of(flag) is not None], any(
         flag for flag in flags if regions_of(flag) is None
@@ -571,8 +542,8 @@ def trace(function: Callable[..., Any] | None = None, *, checkpointing: bool | s
     Args:
         function: Function or method in NumPy, torch, JAX or eager TensorFlow, with its source in a file.
             If it is left out, a decorator is returned.
-        checkpointing: True stores only the carry of each iteration of a ``scan`` for the backward pass, which
-            computes the iteration again.
+        checkpointing: True recomputes the iterations of a ``scan`` in the backward pass, instead of storing
+            their intermediate arrays.
 
     Returns:
         The function, rewritten for recording. A function that is traced already is not rewritten again.

@@ -73,7 +73,7 @@ class AppendableList:
 
 
 class GrowingView(AppendableList):
-    """A list as seen inside an iteration that appends to it."""
+    """List as seen inside an iteration that appends to it."""
 
     def count(self) -> int:
         return int(self.symbolic_length())
@@ -101,9 +101,8 @@ for _name in _BY_ITEMS:
 
 
 def plain(item: Any, depth: int = 0) -> Any:
-    """Return ``item`` with ``AppendableList`` objects replaced by plain lists.
+    """Replace each ``AppendableList`` by a plain list in ``item`` and in up to four nested containers.
 
-    Those in up to four nested tuples, lists and dicts, but not in instances of subclasses, are replaced, too.
     Lists and dicts are changed in place.
     """
     if isinstance(item, AppendableList):
@@ -127,8 +126,6 @@ _ORDER = ("b", "u", "i", "f", "c")
 
 
 class _Undefined:
-    """Class of :data:`UNDEFINED`, which represents the value of an unassigned variable."""
-
     def __repr__(self) -> str:
         return "no value"
 
@@ -192,10 +189,9 @@ class ClosureCells:
         return {name: item for name, item in found.items() if type(item) is list}
 
     def growing(self, outside: Container[int]) -> dict[str, Any]:
-        """Return the lists that the blocks append to, by variable.
+        """Return the lists that the blocks append to and that a recorded loop may extend, by variable.
 
-        Lists of variables in ``cells``, or whose cell has its id in ``outside``, are left out, and so are
-        plain lists to which something else refers.
+        ``outside`` contains the ids of closure cells whose lists are left out.
         """
         found = {}
         for name in self._appended - self.cells.keys():
@@ -229,7 +225,6 @@ _HOLDERS = 3
 
 
 def is_shared(items: Any) -> bool:
-    """Return True if lists or dicts inside the container ``items`` are found to have other references."""
     for key in items if type(items) is dict else range(len(items)):
         item = items[key]
         if (
@@ -251,7 +246,6 @@ def _contents(cell: types.CellType) -> Any:
 
 @functools.lru_cache(maxsize=1024)
 def stored_in(code: types.CodeType) -> frozenset[str]:
-    """Return the free variables of ``code`` that it, or a function inside it, assigns or deletes."""
     own = {
         step.argval for step in dis.get_instructions(code) if step.opname in ("STORE_DEREF", "DELETE_DEREF")
     }
@@ -300,9 +294,9 @@ class ContainerForm:
 
 
 def flatten_containers(item: Any) -> tuple[ContainerForm, list[Any]]:
-    """Return the form of ``item`` and its leaves; an object other than a tuple, list or dict is one leaf.
+    """Return the form of nested tuples, lists and dicts, and their leaves.
 
-    An instance of a subclass is a leaf, too, except for a named tuple.
+    Instances of their subclasses are leaves, except for named tuples.
     """
     is_named = isinstance(item, tuple) and hasattr(type(item), "_fields")
     if type(item) not in (tuple, list, dict) and not is_named:
@@ -331,9 +325,9 @@ class VariableLeaf:
         return type(self.item) in NUMBERS or self.kind is None
 
     def is_same(self, other: VariableLeaf) -> bool:
-        """Return True if both leaves are the same object, or equal constants of one class.
+        """Return True if both leaves are the same object, or equal numbers, strings or bytes of one class.
 
-        These are Python numbers, strings and bytes. NaN equals NaN, and 0.0 differs from -0.0.
+        NaN equals NaN, and 0.0 differs from -0.0.
         """
         if self.item is other.item:
             return True
@@ -380,13 +374,7 @@ def _kind(regions: Regions, item: Any) -> ArrayKind | None:
 
 
 def common_kind(leaf: VariableLeaf, other: VariableLeaf) -> ArrayKind | None:
-    """Return the kind to which both leaves can be converted, or None.
-
-    Two numbers take the dtype that comes later in the order bool, unsigned integer, integer, float, complex.
-    A number takes the kind of an array without axes whose dtype does not come earlier in this order, unless
-    it is known to be out of the range of that dtype. Two arrays must agree in dtype and shape. A leaf of the
-    dtype "object" has no common kind with another.
-    """
+    """Return the kind to which both leaves can be converted, or None."""
     one, two = leaf.kind, other.kind
     # No array dtype can hold a number of the dtype "object".
     if one is None or two is None or "object" in (one.dtype, two.dtype):
@@ -409,6 +397,5 @@ def _can_become(number: VariableLeaf, array: ArrayKind) -> bool:
 
 
 def _place(dtype: str) -> int:
-    """Return the place of a dtype in ``_ORDER``; -1 for dtypes of no numbers, such as strings."""
     kind = "b" if dtype == "bool" else "f" if dtype == "bfloat16" else dtype[0]
     return _ORDER.index(kind) if kind in _ORDER else -1
