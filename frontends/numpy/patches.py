@@ -265,7 +265,7 @@ def replacements() -> dict[Place, tuple[Any, Any]]:
 
     def replace(module: Any, name: str, make: Callable[[Callable[..., Any]], Any]) -> None:
         original = getattr(module, name)
-        found[module, name] = (original, make(original))
+        found[module, name] = (original, _Proxy(original, make(original)))
 
     for name in _CREATION:
         replace(np, name, functools.partial(_recording_function, f"numpy.{name}"))
@@ -304,8 +304,6 @@ class _ModuleShim(types.ModuleType):
         if pair is not None:
             return pair[1]
         item = _shim_of(getattr(module, name))
-        if isinstance(item, np.ufunc):
-            return _ufunc_of_lists(item)
         return _of_lists(item) if _takes_lists(name, item) else item
 
 
@@ -319,60 +317,64 @@ _OF_SEQUENCES = frozenset({
 
 
 def _takes_lists(name: str, item: Any) -> bool:
-    return type(item) is type(np.sum) and name not in _OF_SEQUENCES
+    return isinstance(item, np.ufunc) or (type(item) is type(np.sum) and name not in _OF_SEQUENCES)
 
 
-@functools.cache
-def _of_lists(function: Any) -> Any:
-    """Wrap a NumPy function so that, while recording, it gets arrays instead of lists of traced arrays.
-
-    Only positional lists and tuples are converted.
-    """
-
-    @functools.wraps(function)
-    @forwards
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
-        return function(*_with_arrays(args), **kwargs)
-
-    return wrapper
+_METHODS_OF_UFUNCS = frozenset({"reduce", "accumulate", "reduceat", "outer"})
 
 
-class _UfuncOfLists:
-    """Proxy of a ufunc that, while recording, converts positional lists of traced arrays to arrays."""
+class _Proxy:
+    """Proxy of a NumPy function that calls another function, and that equals the NumPy function."""
 
-    # Like a wrapped function, it counts as NumPy's where the user's loops are checked for side effects.
-    __module__ = "numpy"
-
-    def __init__(self, ufunc: np.ufunc) -> None:
-        self._ufunc = self.__wrapped__ = ufunc
+    def __init__(self, original: Any, call: Callable[..., Any]) -> None:
+        self._original = self.__wrapped__ = original
+        self._call = call
+        # Like a wrapped function, it counts as NumPy's where the user's loops are checked for side effects.
+        self.__module__ = getattr(original, "__module__", None) or "numpy"
 
     @property  # type: ignore[misc]
     def __class__(self) -> Any:
         # The user's code may ask with ``isinstance`` for a ufunc.
-        return np.ufunc
+        return type(self._original)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._ufunc, name)
+        item = getattr(self._original, name)
+        return _of_lists(item) if name in _METHODS_OF_UFUNCS else item
 
     def __repr__(self) -> str:
-        return repr(self._ufunc)
+        return repr(self._original)
 
+    # The user's code may look it up in a dict that holds the original.
     def __eq__(self, other: object) -> bool:
-        return self is other or other is self._ufunc
+        return self is other or other is self._original
 
     def __hash__(self) -> int:
-        return hash(self._ufunc)
+        return hash(self._original)
 
-    def __reduce__(self) -> str:
-        # A copy is the ufunc itself, as for NumPy's.
-        return self._ufunc.__name__
+    def __copy__(self) -> Any:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        # NumPy's functions are copied by reference, too.
+        return self
 
     @forwards
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._ufunc(*_with_arrays(args), **kwargs)
+        return self._call(*args, **kwargs)
 
 
-_ufunc_of_lists = functools.cache(_UfuncOfLists)
+@functools.cache
+def _of_lists(function: Any) -> _Proxy:
+    """Return a proxy of ``function`` that, while recording, converts lists of traced arrays to arrays.
+
+    Only positional lists and tuples are converted.
+    """
+
+    @forwards
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return function(*_with_arrays(args), **kwargs)
+
+    return _Proxy(function, call)
 
 
 def _with_arrays(args: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -391,7 +393,7 @@ def _holds_traced(items: Any) -> bool:
 
 @functools.cache
 def _module_shims() -> dict[types.ModuleType, _ModuleShim]:
-    modules = (np, np.fft, np.random, np.lib, np.lib.stride_tricks, random)
+    modules = (np, np.fft, np.linalg, np.random, np.lib, np.lib.stride_tricks, random)
     return {module: _ModuleShim(module) for module in modules}
 
 
@@ -428,10 +430,10 @@ def _by_identity() -> dict[int, Any]:
 def _replaced_functions() -> list[tuple[Any, Any]]:
     """Return pairs of a function or object that user code may import by name, and its replacement."""
     of_lists = [
-        (item, _ufunc_of_lists(item) if isinstance(item, np.ufunc) else _of_lists(item))
+        (item, _of_lists(item))
         for module in _module_shims()
         for name, item in vars(module).items()
-        if isinstance(item, np.ufunc) or _takes_lists(name, item)
+        if _takes_lists(name, item)
     ]
     return [*of_lists, *replacements().values()]
 

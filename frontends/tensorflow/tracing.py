@@ -314,27 +314,29 @@ class TensorFlowTrace:
         return [hint_of(expression_of(size)) for size in shape]
 
     def _stated_shape(self, tensor: Any, shape: Any) -> Any:
-        """Return ``shape``, which the user's code states for ``tensor``, without symbolic numbers.
+        """Return ``shape``, which the user's code states for ``tensor``, without traced numbers.
 
-        A symbolic number that equals the size of ``tensor`` along that axis becomes None, and others an int.
+        A traced number that equals the size of ``tensor`` along that axis becomes None, and others an int.
         Both may add guards.
         """
-        numbers = getattr(shape, "numbers", shape)
-        if not isinstance(numbers, (list, tuple)) or not any(
-            type(number) is SizeTensor for number in numbers
-        ):
+        given = getattr(shape, "numbers", shape)
+        rows = self._rows(given) if isinstance(given, ops.SymbolicTensor) else given
+        numbers = [*map(self.number, rows)] if isinstance(rows, (list, tuple, Iterator)) else []
+        if not any(isinstance(number, (SizeTensor, ops.SymbolicTensor)) for number in numbers):
             return shape
         own = self._open_shape(tensor, _SHAPE(tensor)) if tensor.graph is self.graph else _SHAPE(tensor)
         # Of a shape with another rank, TensorFlow refuses the numbers.
         sizes = own if own.rank == len(numbers) else [None] * len(numbers)
-        is_so = [
-            type(number) is SizeTensor and size is not None and bool(size == number)
+        return [
+            self._stated_size(number, size)
+            if isinstance(number, (SizeTensor, ops.SymbolicTensor))
+            else number
             for number, size in zip(numbers, sizes)
         ]
-        return [
-            None if known else int(number) if type(number) is SizeTensor else number
-            for known, number in zip(is_so, numbers)
-        ]
+
+    @staticmethod
+    def _stated_size(number: Any, size: Any) -> int | None:
+        return None if type(number) is SizeTensor and size is not None and size == number else int(number)
 
     @contextmanager
     def answering(self) -> Iterator[None]:

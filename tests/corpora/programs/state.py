@@ -26,6 +26,11 @@ class Norms(nn.Module):
         return self.first(self.second(self.first(x)))
 
 
+def statistics_of_one_row(x: Any, mean: Any, variance: Any) -> Any:
+    torch.batch_norm(x, None, None, mean, variance, True, 0.1, 1e-5, False)
+    return mean * 1, variance * 1
+
+
 class Counter(nn.Module):
     def __init__(self) -> None:
         super().__init__()
@@ -735,4 +740,10 @@ PROGRAMS = [
         )
     ),
     plain(generator_argument, *_ROW),
+    Program("batch_norm_of_nothing", seeded(lambda: nn.BatchNorm1d(4)), (*_BATCHES, lambda: (_x(0, 4),))),
+    plain(
+        statistics_of_one_row,
+        lambda: (_x(3, 4), torch.zeros(4), torch.ones(4)),
+        lambda: (_x(1, 4), torch.zeros(4), torch.ones(4)),
+    ),
 ]

@@ -13,11 +13,17 @@ from numpy.polynomial import chebyshev, polynomial
 
 from .arrays import Array, Sample, b, c, d, i, sample
 
-_FACTORS = {np.add: 2.0, np.multiply: 3.0}
+_FACTORS = {np.add: 2.0, np.multiply: 3.0, np.mean: 4.0, np.zeros: 5.0}
 
 
 def _compared(x: Any, stat: Any, op: Any) -> Any:
-    return x.mean() if stat is np.mean else x.sum(), x * _FACTORS[op], op is np.multiply and op == np.multiply
+    return (
+        x.mean() if stat is np.mean else x.sum(),
+        x * _FACTORS[op],
+        op is np.multiply and op == np.multiply,
+        x * _FACTORS[np.mean] * _FACTORS[np.zeros],
+        np.zeros == [np.zeros][0] and np.zeros != np.ones,
+    )
 
 
 def _mean_of(line: Any, weight: float = 1.0) -> Any:
@@ -203,6 +209,17 @@ SAMPLES: list[Sample] = [
             np.maximum([x[0], 2.0], x[1]),
             hypot_by_name((x[0], x[1]), 3),
             np.add.reduce(x) * isinstance(np.exp, np.ufunc),
+        ),
+        d(6),
+    ),
+    sample(
+        "methods of ufuncs, and linear algebra, of lists of elements",
+        lambda x: (
+            np.add.reduce([x[0], x[1]]),
+            np.maximum.reduce([x, x * 2, 3 - x]),
+            np.multiply.outer([x[0], x[1]], x),
+            np.linalg.norm([x[0], x[2]]),
+            np.linalg.norm((x, x), axis=0),
         ),
         d(6),
     ),

@@ -20,6 +20,10 @@ def _statistics(b: TorchBuilder, x: Any) -> tuple[Any, Any]:
     return b.mean(upcast_half(b, x), axis=over), b.var(upcast_half(b, x), axis=over)
 
 
+def _count(x: Any) -> Any:
+    return product((x.shape[0], *x.shape[2:]))
+
+
 def _batch_norm(
     b: TorchBuilder, input: Any, mean: Any, variance: Any, weight: Any, bias: Any, training: bool, eps: float
 ) -> Any:
@@ -28,6 +32,10 @@ def _batch_norm(
         return input
     # Without running statistics, torch uses those of the batch in evaluation, too.
     if training or mean is None:
+        if hint_of(count := _count(input)) == 0:
+            # An empty batch has no statistics.
+            b.guard(apply("eq", count, 0))
+            return input
         mean, variance = _statistics(b, input)
     return b.batch_norm(*optional(input, mean, variance, weight, bias), epsilon=eps)
 
@@ -50,7 +58,7 @@ def functional_batch_norm(
     eps: float = 1e-5,
 ) -> Any:
     if training:
-        _several(b, (input.shape[0], *input.shape[2:]))
+        b.guard(apply("ne", _count(input), 1))
     return _batch_norm(b, input, running_mean, running_var, weight, bias, training, eps)
 
 
@@ -78,9 +86,13 @@ def _moved(b: TorchBuilder, running: Any, new: Any, momentum: Any) -> Any:
 def batch_norm_statistics(
     b: TorchBuilder, input: Any, running_mean: Any, running_var: Any, momentum: Any
 ) -> tuple[Any, Any]:
+    is_empty = hint_of(count := _count(input)) == 0
+    b.guard(apply("eq" if is_empty else "ne", count, 0))
+    if is_empty:
+        return running_mean, running_var
     mean, variance = _statistics(b, input)
-    count = product((input.shape[0], *input.shape[2:]))
-    unbiased = b.multiply(variance, count / (count - 1))
+    # As torch computes it, the variance of one element is NaN.
+    unbiased = b.divide(b.multiply(variance, count), count - 1)
     return _moved(b, running_mean, mean, momentum), _moved(b, running_var, unbiased, momentum)
 
 

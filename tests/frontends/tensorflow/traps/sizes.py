@@ -279,3 +279,15 @@ def _flattened(x: Any) -> Any:
 @TRAPS.function(variants=1)
 def known_part_of_an_inner_shape(x: Any) -> Any:
     return _flattened(x) * 2.0
+
+
+@TRAPS.function(variants=1)
+def ensures_its_own_computed_size(x: Any) -> Any:
+    y = tf.ensure_shape(x * 1.0, tf.shape(x))
+    y.set_shape((tf.shape(x)[0], None))
+    return tf.ensure_shape(y, (tf.shape(x)[0], 3)) * 2.0
+
+
+@TRAPS.function(lambda: (drawn(),), lambda: (drawn(5),), raises={0: "", 1: ""})
+def ensures_another_computed_size(x: Any) -> Any:
+    return tf.ensure_shape(x * 1.0, (tf.shape(x)[0] + 1, 3)) * 2.0
