@@ -49,6 +49,15 @@ def _device(array: Any) -> str:
     return f"cuda:{devices[0].local_hardware_id}" if devices else "cpu"
 
 
+def _unwrapped(array: Any) -> Any:
+    if not hasattr(array, "data_ptr") or "torch" not in sys.modules:
+        return array
+    functorch = sys.modules["torch"]._C._functorch
+    while functorch.is_functorch_wrapped_tensor(array):
+        array = functorch.get_unwrapped(array)
+    return array
+
+
 def _of_keras() -> str:
     # It is missing while another thread imports Keras.
     backend = getattr(sys.modules["keras"], "backend", None)
@@ -118,6 +127,7 @@ torch = FrontendEntry(
                 is_of_source=True,
             ),
         },
+        unwrapping=(_unwrapped,),
     ),
 )
 

@@ -131,6 +131,8 @@ def overlap(arrays: Sequence[Any], written: Sequence[int]) -> bool:
     # Arrays that own contiguous memory, each passed once, cannot overlap. This is the common case.
     if all(map(_is_apart, arrays)) and len(set(map(id, arrays))) == len(arrays):
         return False
+    for unwrapped in trait("unwrapping"):
+        arrays = [unwrapped(array) for array in arrays]
     ranges = [_address_range(array) for array in arrays]
     return any(map(may_overlap_itself, (arrays[index] for index in written))) or any(
         a[0] < b[1] and b[0] < a[1] and share_memory(arrays[index], arrays[other])

@@ -61,6 +61,8 @@ class Traits:
     stateless_modules: modules whose objects hold no state of the user's, although other objects of the
         framework may.
     facts: properties of arrays that a recording may rely on, by name.
+    unwrapping: functions that return the array whose memory holds the elements of an array, such as the
+        tensor that ``torch.func.grad`` has wrapped, and any other array itself.
     """
 
     entry_methods: tuple[str, ...] = ()
@@ -77,6 +79,7 @@ class Traits:
     is_stateless: bool = False
     stateless_modules: frozenset[str] = frozenset()
     facts: Mapping[str, ArrayProperty] = field(default_factory=dict)
+    unwrapping: tuple[Callable[[Any], Any], ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -283,7 +283,19 @@ def _same_options(item: Any) -> Make:
         )
     cls: Any = type(item)
     known = _option_names(cls)
-    return partial(cls, **{name: value for name, value in item.param_groups[0].items() if name in known})
+    options = {name: value for name, value in item.param_groups[0].items() if name in known}
+
+    def make(tensors: Any) -> Any:
+        try:
+            return cls(tensors, **options)
+        # A constructor may set an option itself and pass the others on.
+        except TypeError as problem:
+            raise InvalidOption(
+                f"the optimizer {cls.__name__} cannot be created anew with the options {sorted(options)} "
+                f"({problem}): pass its class, functools.partial(cls, ...), or a function of the tensors"
+            ) from problem
+
+    return make
 
 
 def _option_names(cls: type) -> set[str]:

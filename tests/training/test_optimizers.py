@@ -149,6 +149,13 @@ class Renamed(Named):
         self.name = name
 
 
+class Fixed(torch.optim.SGD):
+    """An optimizer whose constructor sets an option itself."""
+
+    def __init__(self, params: Any, **options: Any) -> None:
+        super().__init__(params, momentum=0.9, **options)
+
+
 def test_the_target_s_own_optimizers() -> None:
     import keras
     import optax
@@ -231,6 +238,10 @@ def test_clipping_is_torch_s(to: str) -> None:
         (
             lambda: in_target("torch", torch.optim.LBFGS),
             "optimizer is torch.LBFGS, which computes the loss several times",
+        ),
+        (
+            lambda: in_target("torch", Fixed(model().parameters(), lr=0.1)),
+            r"the optimizer Fixed cannot be created anew with the options .* pass its class",
         ),
         (lambda: in_target("torch", "sgd", schedule="cosine"), "a name needs its steps"),
         (

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import graph_compiler
-from graph_compiler.errors import GuardFailed
+from graph_compiler.errors import GuardFailed, TracingError
 from graph_compiler.frontends.torch.memory import watching
 from graph_compiler.frontends.torch.memory.watching import ExportedMemory
 
@@ -146,3 +146,25 @@ def test_a_true_last_argument_is_no_write() -> None:
     function = lambda x: torch.sum(weight, 0, True) + kept[0].sum() + x  # noqa: E731
     graph = graph_compiler.compile(function, args=(torch.ones(3),)).to("numpy")
     assert np.array_equal(graph(np.arange(3.0, dtype=np.float32)), function(torch.arange(3.0)).detach())
+
+
+def _add_in_place(x: Any, y: Any) -> Any:
+    y.add_(x)
+    return (y * y).sum()
+
+
+def test_a_write_inside_of_transforms_of_torch() -> None:
+    graph = graph_compiler.compile(_add_in_place, args=(torch.ones(3), torch.ones(3)))
+    x = torch.arange(10.0)
+    for function in (
+        lambda f: torch.vmap(f)(x.reshape(2, 5)[:, :3], x.reshape(2, 5)[:, 2:].clone()),
+        lambda f: torch.func.grad(lambda z: f(z[:3] * 2, z[2:5].clone()))(x),
+        lambda f: torch.vmap(torch.func.grad(lambda z: f(z[:3] * 2, z[2:5].clone())))(x.reshape(2, 5)),
+    ):
+        torch.testing.assert_close(function(graph), function(_add_in_place))
+
+
+def test_a_write_to_shared_memory_inside_of_a_transform_is_refused() -> None:
+    graph = graph_compiler.compile(_add_in_place, args=(torch.ones(3), torch.ones(3)))
+    with pytest.raises(TracingError, match="shares memory with another one"):
+        torch.func.grad(lambda z: graph(z[:3], z[2:5]))(torch.arange(10.0))
