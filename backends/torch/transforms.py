@@ -73,8 +73,37 @@ def _mean_of_classes(losses: torch.Tensor, options: Mapping[str, Any]) -> torch.
     return (losses.sum(dtype=wide) / total).to(losses.dtype)
 
 
-def _with_mean(loss: Callable[..., Any], mean: Callable[[Any, Mapping[str, Any]], Any]) -> Callable[..., Any]:
-    """Return ``loss`` with the reduction ``"mean"`` computed by ``mean``.
+def _has_probabilities(options: Mapping[str, Any]) -> bool:
+    return bool(options["target"].is_floating_point())
+
+
+def _has_weights(options: Mapping[str, Any]) -> bool:
+    return options.get("weight") is not None
+
+
+def _never(options: Mapping[str, Any]) -> bool:
+    return False
+
+
+# Losses, the functions that average their elements, and the conditions under which torch composes the mean
+# itself.
+_MEANS: tuple[tuple[Any, Callable[..., Any], Callable[[Mapping[str, Any]], bool]], ...] = (
+    (functional.binary_cross_entropy, _mean_of_elements, _never),
+    (functional.huber_loss, _mean_of_elements, _never),
+    (functional.mse_loss, _mean_of_elements, _has_weights),
+    (functional.smooth_l1_loss, _mean_of_elements, _never),
+    (functional.soft_margin_loss, _mean_of_elements, _never),
+    (functional.cross_entropy, _mean_of_classes, _has_probabilities),
+    (functional.nll_loss, _mean_of_classes, _has_probabilities),
+)
+
+
+def _with_mean(
+    loss: Callable[..., Any],
+    mean: Callable[[Any, Mapping[str, Any]], Any],
+    is_composed: Callable[[Mapping[str, Any]], bool],
+) -> Callable[..., Any]:
+    """Return ``loss`` with the reduction ``"mean"`` computed by ``mean``, unless ``is_composed``.
 
     ``mean`` gets the losses without a reduction, and the arguments by name.
     """
@@ -87,14 +116,7 @@ def _with_mean(loss: Callable[..., Any], mean: Callable[[Any, Mapping[str, Any]]
         options = given.arguments
         # Old code of torch passes these options instead.
         old = options.get("size_average"), options.get("reduce")
-        is_mean = options["reduction"] == "mean" and old == (None, None)
-        # torch composes these means itself.
-        is_composed = (
-            options["target"].is_floating_point()
-            if mean is _mean_of_classes
-            else loss is functional.mse_loss and options.get("weight") is not None
-        )
-        if not is_mean or is_composed:
+        if options["reduction"] != "mean" or old != (None, None) or is_composed(options):
             return loss(*args, **kwargs)
         options["reduction"] = "none"
         return mean(loss(*given.args, **given.kwargs), options)
@@ -105,17 +127,8 @@ def _with_mean(loss: Callable[..., Any], mean: Callable[[Any, Mapping[str, Any]]
 _COMPOSED: dict[Any, Callable[..., Any]] = {
     functional.rms_norm: rms_norm,
     torch.rms_norm: rms_norm,
-    **{
-        loss: _with_mean(loss, _mean_of_elements)
-        for loss in (
-            functional.binary_cross_entropy, functional.huber_loss, functional.mse_loss,
-            functional.smooth_l1_loss, functional.soft_margin_loss,
-        )
-    },
-    **{
-        loss: _with_mean(loss, _mean_of_classes) for loss in (functional.cross_entropy, functional.nll_loss)
-    },
-}  # fmt: skip
+    **{loss: _with_mean(loss, mean, is_composed) for loss, mean, is_composed in _MEANS},
+}
 
 
 class ComposingMode(TorchFunctionMode):
