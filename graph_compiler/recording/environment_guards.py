@@ -163,11 +163,6 @@ def versions_read_by(read: Callable[[], Any]) -> Versions:
 
 
 def versions_counted_by(version: Callable[[dict[Any, Any]], int]) -> VersionsOf:
-    """Return a ``VersionsOf`` that calls ``version`` for each dict.
-
-    It reads classes by ``type``, and words directly from memory.
-    """
-
     def versions_of(dicts: Dicts, objects: Sequence[Any], words: Sequence[Words] = ()) -> Versions:
         other = _scattered(_addresses(words), words).copy if words else tuple
         return versions_read_by(
@@ -191,7 +186,7 @@ def dict_of_class(cls: type) -> dict[str, Any] | None:
 def dicts_of_attribute(cls: type, name: str) -> list[dict[str, Any]]:
     """Return the dicts of the classes in the MRO of ``cls`` up to the first that defines ``name``.
 
-    If none does, these are the dicts of all. Return an empty list if one of them cannot be reached.
+    Return an empty list if one of them cannot be reached.
 
     >>> class Layer:
     ...     def forward(self): ...
@@ -250,10 +245,7 @@ def _classes(item: Any) -> Iterator[None]:
 
 
 def detects_every_change(versions_of: VersionsOf) -> bool:
-    """Return True if ``versions_of`` detects each change of a test, and is stable in between.
-
-    The test changes items of a dict, attributes of an object and of its classes, and the class of an object.
-    """
+    """Return True if ``versions_of`` detects the changes of a test, and is stable in between."""
     item, held = _Object(), dict[str, Any]()
     return (
         # Watchers of dicts miss attributes that are stored in an object (Python 3.13).
@@ -265,9 +257,9 @@ def detects_every_change(versions_of: VersionsOf) -> bool:
 
 
 def detects(versions: Versions, changes: Iterable[None], repeats: bool = False) -> bool:
-    """Return True if the versions after each change differ from all earlier ones, and are stable in between.
+    """Return True if the versions change with each of ``changes``, and are stable in between.
 
-    If ``repeats`` is True, they need to differ only from the versions right before the change.
+    If ``repeats`` is True, earlier versions may return.
 
     >>> held = {}
     >>> detects(versions_read_by(lambda: len(held)), (held.update({number: 0}) for number in range(3)))
@@ -368,7 +360,7 @@ class Derived(Protocol):
 
 
 class Condition(NamedTuple):
-    """An expression over names, and the objects bound to them.
+    """Expression over names, and the objects bound to them.
 
     It is false, or raises one of :data:`GONE`, if a guard does not hold.
     """
@@ -380,7 +372,6 @@ class Condition(NamedTuple):
         return eval(self.text, self.bound)
 
     def function(self) -> Callable[[], bool]:
-        """Compile the expression to a function that returns False if a guard does not hold."""
         bound, scope = {**self.bound, "gone": GONE}, dict[str, Any]()
         # Defaults make them local variables, which are faster to read than globals.
         defaults = ", ".join(f"{name}={name}" for name in bound)
@@ -405,11 +396,9 @@ def conjunction(
 def condition(
     guards: Iterable[EnvironmentGuard], versions_of: VersionsOf | None = None, derived: Sequence[Derived] = ()
 ) -> Condition:
-    """Return the condition that all ``guards`` hold.
+    """Return the condition that all ``guards`` hold, whose evaluation also refreshes ``derived``.
 
-    Its evaluation also refreshes the objects in ``derived``, unless a guard before them fails. With
-    ``versions_of``, it skips them and the guards that have versions, as long as their versions have not
-    changed since they last held.
+    With ``versions_of``, its evaluation skips what has not changed since.
 
     >>> held = {"step": 1}
     >>> step = EnvironmentGuard("{}[{}] == {}", (held, "step", 1), of=held)
@@ -470,11 +459,7 @@ def _compiled(source: str) -> CodeType:
 def _seen_by(
     versions_of: VersionsOf, guards: list[EnvironmentGuard], derived: Sequence[Derived]
 ) -> list[EnvironmentGuard]:
-    """Return one guard, in a list, which evaluates ``guards`` and refreshes ``derived`` if versions changed.
-
-    If none of them has dicts, objects or words whose versions can be compared, return guards that refresh
-    ``derived`` at each call.
-    """
+    """Return guards that evaluate ``guards`` and refresh ``derived``, unless versions are unchanged."""
     dicts = _distinct(
         [
             *(guard.of for guard in guards if guard.of is not None),
@@ -597,17 +582,14 @@ class EnvironmentGuards:
 
     @functools.cached_property
     def simple(self) -> Condition:
-        """Condition of the guards with ``of`` whose last item is a bool, int, float, string or None.
-
-        A compiler of the framework can trace these.
-        """
+        """Condition of the guards with ``of`` whose last item is a bool, int, float, string or None."""
         return condition(
             guard for guard in self._guards if guard.of is not None and type(guard.items[-1]) in _SIMPLE
         )
 
     @functools.cached_property
     def lasting(self) -> EnvironmentGuards:
-        """The guards without those on per-thread modes of the framework, and without ``derived``."""
+        """Guards without those on per-thread modes of the framework, and without ``derived``."""
         return EnvironmentGuards(
             [guard for guard in self._guards if not guard.is_thread_mode], self._versions_of
         )
@@ -616,14 +598,10 @@ class EnvironmentGuards:
         return EnvironmentGuards(self._guards, self._versions_of, (derived,))
 
     def changed(self) -> str:
-        """Return ``what`` of the first guard that does not hold now; empty if all hold."""
         broken = first_broken(self._guards)
         return "" if broken is None else broken.what
 
     def reason(self) -> str:
-        """Return a message about the first guard that does not hold.
-
-        Return an empty string if all hold, or if ``what`` of that guard is empty.
-        """
+        """Return a message about the first guard that does not hold, or an empty string."""
         broken = first_broken(self._guards)
         return "" if broken is None or not broken.what else broken.change()

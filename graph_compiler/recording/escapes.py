@@ -27,10 +27,9 @@ _MOST = 10_000
 
 
 def refuse_escapes(name: str, result: Tree, arguments: Tree, is_recorded: Callable[[Any], bool]) -> None:
-    """Raise ``TracingError`` if a static object in ``result`` is found to hold recorded arrays or sizes.
+    """Raise ``TracingError`` for static objects in ``result`` that seem to depend on this recording.
 
-    Also raise it for iterators, coroutines and asynchronous generators. Objects that are also static in
-    ``arguments`` are allowed.
+    Objects that are also static in ``arguments`` are allowed.
 
     name: name of the function in the message.
     is_recorded(item): True for an array or size of the recording.
@@ -64,9 +63,6 @@ def _statics(tree: Tree) -> list[Any]:
 
 def holds(root: Any, is_recorded: Callable[[Any], bool]) -> bool:
     """Return True if a limited search from ``root`` finds an object for which ``is_recorded`` returns True.
-
-    At most 10,000 objects are visited. Classes, modules and objects of this package are not entered, and of a
-    function only its closure and defaults.
 
     >>> holds(lambda y, x=[2.5]: y, lambda item: item == 2.5), holds({1}, lambda item: item == 2.5)
     (True, False)

@@ -30,11 +30,7 @@ BUGS = (InvalidGraph, UnknownOperation, DuplicateRow, InternalError)
 
 
 def owner_of_frame(frame: FrameType) -> Owner:
-    """Return the owner of the code of ``frame``.
-
-    The standard library counts as a framework. Installed libraries, generated code, preludes and functions
-    marked as forwarding count as the user's.
-    """
+    """Return the owner to whom an exception raised by ``frame`` is attributed."""
     if (
         frame.f_code in FORWARDING
         or frame.f_code.co_filename.startswith(GENERATED)
@@ -46,11 +42,7 @@ def owner_of_frame(frame: FrameType) -> Owner:
 
 
 def owner_of_problem(problem: BaseException) -> Owner:
-    """Return the owner of the innermost frame of the traceback that is not a framework's.
-
-    Return ``"framework"`` if there is no such frame. A ``RecursionError`` belongs to the user if one of their
-    functions has many unfinished calls, whatever the innermost frame.
-    """
+    """Return the owner of the code to which ``problem`` is attributed."""
     if _is_users_recursion(problem):
         return "user"
     owners = [owner_of_frame(frame) for frame, _ in traceback.walk_tb(problem.__traceback__)]
@@ -72,8 +64,6 @@ def _is_users_recursion(problem: BaseException) -> bool:
 
 def is_fault(problem: BaseException) -> bool:
     """Return True if ``problem`` counts as a bug of this package, so that a fallback must not hide it.
-
-    An error or ``Signal`` of this package is judged by its class, and another exception by its traceback.
 
     >>> is_fault(InvalidGraph("a value is used before it is made")), is_fault(ValueError("raised nowhere"))
     (True, False)

@@ -55,12 +55,7 @@ _DEEPEST = 3
 
 
 def counting_arguments(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> frozenset[TreePath]:
-    """Return the paths in ``(args, kwargs)`` of numbers that may be trip counts in ``function``.
-
-    These are ints whose parameter is named in the ``range`` of a ``for``, also in functions of the user that
-    are called by a plain name and get the parameter by position, up to ``_DEEPEST`` calls deep. For a
-    function that ``trace`` has rewritten, they are all ints and floats among the arguments.
-    """
+    """Return the paths in ``(args, kwargs)`` of numbers that may be trip counts in ``function``."""
     if _NUMBERS.isdisjoint(map(type, (*args, *kwargs.values()))):
         return frozenset()
     function = function if isinstance(function, types.FunctionType) else entry_method(function, function)
@@ -222,8 +217,7 @@ class LoopMarker:
     def run(self, frame: FrameType, steps: MarkedItems) -> Any:
         """Return an iterator over ``steps`` that marks the iterations of the ``for`` that ``frame`` begins.
 
-        Return ``steps`` itself if its step is 1 or -1 and it is the argument of another shim, as in
-        ``enumerate(range(n))``. Return None if the loop cannot be marked.
+        Return None if the loop cannot be marked, and ``steps`` itself if it is the argument of another shim.
         """
         if not self._may_be_marked(steps):
             return None
@@ -327,8 +321,7 @@ class LoopMarker:
     def mark_condition(self, frame: FrameType | None, condition: Any, answer: bool) -> bool:
         """Return True if ``condition`` belongs to a ``while`` that is marked, so that it needs no guard.
 
-        Update the marks of that loop. ``frame`` is the frame that evaluates ``condition``, and ``answer`` is
-        the truth value of ``condition`` in this recording.
+        The marks of that loop are updated.
         """
         known = self.means.value_of(condition)
         if (
@@ -392,12 +385,7 @@ class LoopMarker:
 
     # ------------------------------------------------------------------------------ loop indices
     def needs_no_guard(self, size: Size, origin: Origin) -> bool:
-        """Return True if ``size`` is a condition on indices of running loops that needs no guard here.
-
-        It needs none in the first iteration of the innermost loop whose index it reads, and later if it is
-        proved to be the same in all further iterations. In these cases, that loop stores the condition in its
-        ``comparisons``, unless it simplifies to a constant.
-        """
+        """Return True if ``size`` is a condition on indices of running loops that needs no guard here."""
         open_ = (loop for loop in self._running if loop.is_open and loop.marks)
         running = {loop.marks[-1].index: loop for loop in open_ if loop.marks[-1].index is not None}
         read = {symbol.source for symbol in size.symbols()} & self.steps.keys()

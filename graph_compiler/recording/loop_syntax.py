@@ -58,11 +58,7 @@ class Conditions(NamedTuple):
 
 
 def for_over(frame: FrameType) -> Found | None:
-    """Return the ``for`` loop whose iterable the current instruction of ``frame`` produces.
-
-    Return None if there is no such loop in a ``def``, if it has an ``else``, or if the file does not contain
-    the code that runs.
-    """
+    """Return the ``for`` loop whose iterable the current instruction of ``frame`` produces, or None."""
     around = _around(frame.f_code, frame.f_lasti)
     # In Python 3.11 this instruction has the position of the whole loop.
     begins = _OPNAME[frame.f_code.co_code[frame.f_lasti]] == "GET_ITER"
@@ -95,8 +91,7 @@ def is_given_to(frame: FrameType, is_known: Callable[[str], bool]) -> bool:
 def while_asking(frame: FrameType) -> tuple[Found, int, Conditions] | None:
     """Return the ``while`` whose test ``frame`` evaluates, the current condition's index, and all conditions.
 
-    Return None if ``frame`` evaluates no such condition, or if the loop has an ``else`` or a test of a form
-    that is not supported.
+    Return None if there is no such loop of a supported form.
     """
     around = _around(frame.f_code, frame.f_lasti)
     place = next((place for place in reversed(range(len(around))) if _is_in_test(around, place)), None)
@@ -299,7 +294,7 @@ class Purity:
     """Check by syntax of what the iterations of loops change.
 
     The user's code may change local variables of the function, items of lists and dicts in these, and array
-    elements. Functions of frameworks are trusted, except those whose names begin as in ``_SETTING``.
+    elements.
 
     is_value(item): True for an array or symbolic number of the recording.
     """
@@ -310,9 +305,7 @@ class Purity:
     def of(self, found: Found, frame: types.FrameType, is_traced: bool = False) -> bool:
         """Return True if the iterations of the loop ``found`` in ``frame`` pass the check of this class.
 
-        A ``while`` loop with a ``break`` does not pass. ``is_traced`` is for a loop in a function whose
-        control flow was rewritten. Then branches, ``while``, jumps, ``assert``, boolean operators, chained
-        comparisons and calls of the user's functions do not pass, either.
+        ``is_traced`` is True for a loop in a function whose control flow was rewritten.
         """
         if is_traced and any(
             isinstance(node, _BLOCKS) or len(getattr(node, "ops", ())) > 1 for node in ast.walk(found.loop)
@@ -566,11 +559,7 @@ class _Statements:
 
 
 def _is_shared(held: Any, is_own: bool, is_opened: bool) -> bool:
-    """Return True if a variable may refer to a container in ``held`` whose items the marks do not compare.
-
-    ``is_own`` is True for the value of a variable of the function. ``is_opened`` is True then, and if the
-    statements only read items of ``held``.
-    """
+    """Return True if a variable may refer to a container in ``held`` whose items the marks do not compare."""
     if type(held) is tuple or (is_opened and type(held) in (list, dict)):
         parts = held.values() if type(held) is dict else held
         return any(_is_shared(part, is_own, is_own) for part in parts)
@@ -580,8 +569,7 @@ def _is_shared(held: Any, is_own: bool, is_opened: bool) -> bool:
 def _users_objects(roots: Iterable[Any], is_deep: bool = True) -> Iterator[Any]:
     """Yield objects whose class is the user's or a library's, among ``roots`` and what is inside these.
 
-    Inside are the values of a ``__dict__``, and the items of lists, tuples and dicts. Arrays and instances of
-    ``_PLAIN`` are not searched, and yielded objects only if ``is_deep``.
+    Inside of yielded objects, others are searched only if ``is_deep``.
     """
     known: set[int] = set()
     waiting = list(roots)

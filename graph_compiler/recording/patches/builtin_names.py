@@ -127,7 +127,6 @@ def _annotated(node: Any, texts: bool) -> Iterator[ast.AST]:
 
 
 def _of_call(call: ast.Call) -> Iterator[ast.AST]:
-    """Yield the nodes of a call where a shim works instead of a builtin."""
     yield call.func
     name = call.func.id if isinstance(call.func, ast.Name) else ""
     if name == "map":
@@ -168,8 +167,7 @@ def alias_of(name: str) -> str:
 def with_aliases(code: types.CodeType, names: Iterable[str]) -> types.CodeType:
     """Return ``code`` with calls of the globals ``names`` changed to look up their aliases, where possible.
 
-    The offsets and lines of the instructions stay the same. Return ``code`` itself if no call is changed, and
-    before Python 3.11.
+    Return ``code`` itself if no call is changed.
 
     >>> def whole(x): return x.astype(int) + int(x)
     >>> changed = with_aliases(whole.__code__, ["int"])
@@ -213,9 +211,6 @@ _BUILT_IN = {type.__name__: type}
 
 class ClassShim:
     """Proxy that replaces a class, or ``len``, in a module. Calls of it go to ``call``.
-
-    As second argument of ``isinstance`` and ``issubclass``, as a base class and in ``|`` it counts as the
-    class. Attributes that it lacks are those of the class.
 
     >>> asked = ClassShim(type, type)
     >>> asked(1), isinstance(int, asked), asked("Made", (), {}).__name__
@@ -309,12 +304,7 @@ def builtin_lookups(functions: Iterable[types.FunctionType]) -> Iterator[LookedU
 
 
 def conversion_replacements(places: Iterable[LookedUp], symbols: Symbols) -> list[Replacement]:
-    """Return the patches for ``int``, ``float``, ``complex`` and ``len`` in the namespaces of ``places``.
-
-    If a file also passes a name on as a value, the shim gets an alias, and patches of the functions' code
-    make calls look up that alias, as far as :func:`with_aliases` can change them. Names that a module defines
-    itself are left out.
-    """
+    """Return the patches for ``int``, ``float``, ``complex`` and ``len`` in the namespaces of ``places``."""
     spaces: dict[tuple[int, str], dict[str, Any]] = {}
     files: dict[tuple[int, str], set[str]] = {}
     functions: dict[tuple[int, str], dict[int, types.FunctionType]] = {}

@@ -24,9 +24,6 @@ _ANY = compile("name", "<globals>", "eval")
 class GlobalReads:
     """Record of the globals that code looks up by string, in the thread that created this object.
 
-    The shims in :meth:`replacements` note the lookups while they are installed. Names that begin with two
-    underscores are noted only if code in ``eval`` or ``exec`` reads them.
-
     >>> from .patch import replaced
     >>> def read(name): return globals()[name]
     >>> reads = GlobalReads([read])
@@ -77,12 +74,7 @@ class GlobalReads:
 
 
 def guards_on_all_globals(functions: Iterable[types.FunctionType]) -> list[EnvironmentGuard]:
-    """Return guards on the globals of those ``functions`` that may read globals by string.
-
-    They compare the names (:func:`names_in`), the identities of their values that are neither callable nor
-    modules (:func:`values_in`), and, if such a value is a list, set or dict, the identities of its items or
-    values.
-    """
+    """Return guards on the globals of those ``functions`` that may read globals by string."""
     # This code has not run yet, so its reads are unknown.
     spaces = {
         id(one.__globals__): one.__globals__
@@ -113,10 +105,7 @@ def _identities(space: dict[str, Any], name: str) -> tuple[int, ...]:
 
 
 class _Noted(dict[str, Any]):
-    """Dict that ``globals()`` returns to recorded code.
-
-    The methods in ``_METHODS`` use the namespace of the module, and note lookups in ``GlobalReads``.
-    """
+    """Dict that ``globals()`` returns to recorded code, and that notes lookups."""
 
     def __init__(self, reads: GlobalReads, space: dict[str, Any]) -> None:
         super().__init__(space)
@@ -160,11 +149,7 @@ def _globals(reads: GlobalReads, space: dict[str, Any]) -> Callable[[], dict[str
 def _running(
     mode: str, run: Callable[..., Any]
 ) -> Callable[[GlobalReads, dict[str, Any]], Callable[..., Any]]:
-    """Return a maker of shims for ``eval`` or ``exec`` that note the globals named in the executed code.
-
-    Code that runs in another thread or another namespace than that of the module, or that has free variables,
-    is not noted.
-    """
+    """Return a maker of shims for ``eval`` or ``exec`` that note the globals named in the executed code."""
 
     def shim(reads: GlobalReads, space: dict[str, Any]) -> Callable[..., Any]:
         def noted(source: Any, globals: Any = None, locals: Any = None, /, **kwargs: Any) -> Any:

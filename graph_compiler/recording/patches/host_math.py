@@ -73,10 +73,7 @@ def _expressed(by_count: dict[int, str], symbols: Symbols, args: list[Any]) -> A
 
 
 def called(symbols: Symbols, original: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-    """Record a call of ``original`` with ``args``, and return its result.
-
-    Return NotImplemented if no argument is a recorded number, or if the frontend cannot record the call.
-    """
+    """Record a call of ``original`` and return its result, or NotImplemented if it is not recorded."""
     numbers = _numbers(symbols, args)
     is_recorded = any(map(symbols.is_recorded, _leaves(numbers)))
     name = f"{original.__module__}.{original.__name__}"
@@ -92,9 +89,7 @@ def _called(
     *args: Any,
     **kwargs: Any,
 ) -> Any:
-    """Record a call of ``original`` with recorded numbers, or return a symbolic number for symbolic ones.
-
-    If that is impossible, or if there are no such numbers, return the result of ``compose`` or ``original``.
+    """Call ``original``, and record the call or return a symbolic number where its arguments require that.
 
     by_count: names of the function in ``FUNCTIONS`` of ``sizes``, by number of arguments.
     """

@@ -65,7 +65,6 @@ def host_state_kept() -> Iterator[None]:
 
 @contextmanager
 def host_state_seeded(seed: int) -> Iterator[None]:
-    """Seed Python's and NumPy's global generators inside the block, and restore their states after it."""
     with host_state_kept():
         # Setting a state is no draw to an enclosing recording.
         bits = type(np.random.mtrand._rand._bit_generator)(seed % 2**32)
@@ -114,11 +113,7 @@ class _IdentifierWatch:
 
 @contextmanager
 def watching_names(pattern: int | None = None) -> Iterator[_IdentifierWatch]:
-    """Watch calls of ``uuid1`` and ``uuid4`` by recorded code in this thread, and yield the watch.
-
-    The upper 80 bits of the UUIDs are those of ``pattern``, apart from the version. If it is None, ``uuid``
-    itself makes them.
-    """
+    """Watch calls of ``uuid1`` and ``uuid4`` by recorded code in this thread, and yield the watch."""
     before, _here.watch = getattr(_here, "watch", None), _IdentifierWatch(pattern)
     try:
         yield _here.watch
@@ -170,10 +165,7 @@ def _name(number: Any) -> NewUUID:
 
 
 def new_identifier(patch: Patch, patches: PatchSet, original: Any) -> Any:
-    """Return a shim that returns a :class:`NewUUID` to recorded code inside :func:`watching_names`.
-
-    Elsewhere, the shim calls ``original``.
-    """
+    """Return a shim that returns a :class:`NewUUID` to recorded code inside :func:`watching_names`."""
 
     @forwards
     def named(*args: Any, **kwargs: Any) -> Any:

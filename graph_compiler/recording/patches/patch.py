@@ -26,8 +26,6 @@ NOTHING = object()
 def replaced(places: Iterable[Replacement]) -> Iterator[None]:
     """Set names to the items in ``places`` inside the block; after it, restore the old items.
 
-    A name that did not exist is deleted.
-
     >>> space = {"len": len}
     >>> with replaced([(space, "len", 1), (space, "abs", 2)]):
     ...     space
@@ -171,7 +169,7 @@ class Session:
     def guards(self) -> list[EnvironmentGuard]:
         """Return guards for the calls that shims of :func:`assume_result` noted.
 
-        Each of the functions is called now. Its guard holds as long as another call returns an equal result.
+        Each of the functions is called now.
         """
         return [
             EnvironmentGuard("{}() == {}", (ask, ask()), f"what {name} gives")
@@ -186,11 +184,7 @@ _open = threading.local()
 
 @contextmanager
 def paused() -> Iterator[None]:
-    """Hide the open sessions of this thread from shims inside the block, until a session is opened in it.
-
-    While such a session is open, the pause is suspended: shims of the patch sets that do not open it see
-    their earlier sessions again. Shims of :func:`replace_call_anywhere` find hidden sessions, too.
-    """
+    """Pause the open sessions of this thread in the block, until another session is opened there."""
     before, _paused.is_so = getattr(_paused, "is_so", False), True
     try:
         yield
@@ -200,10 +194,7 @@ def paused() -> Iterator[None]:
 
 @contextmanager
 def _resumed(session: Session) -> Iterator[None]:
-    """Open ``session`` in this thread inside the block, and suspend a pause (:func:`paused`).
-
-    :func:`sessions_here` then leaves out the sessions that were paused.
-    """
+    """Open ``session`` in this thread inside the block, and suspend a pause (:func:`paused`)."""
     before, paused_before = getattr(_open, "sessions", _NO_SESSIONS), getattr(_paused, "is_so", False)
     # Shims must not report to paused sessions what happens in this one.
     _open.sessions, _paused.is_so = (*sessions_here(), session), False
@@ -295,7 +286,6 @@ class PatchSet:
         return group_by_owner((row.owner, row.name, item) for row, item in zip(self._rows, items))
 
     def shims_in(self, spaces: Iterable[dict[str, Any]]) -> Iterator[Replacement]:
-        """Yield patches that replace originals by their shims under the names that ``spaces`` use."""
         known = self._by_original
         for space in spaces:
             if not known.keys().isdisjoint(map(id, list(space.values()))):
@@ -313,8 +303,7 @@ def patching(
 ) -> Iterator[Session]:
     """Report patched calls to ``session`` inside the block, even under names imported into ``spaces``.
 
-    The further replacements ``places`` are made, too. The names in ``spaces`` and ``places`` are restored
-    after the block.
+    The further replacements ``places`` are made, too.
 
     >>> import os
     >>> from .patch import assume_result
@@ -332,10 +321,7 @@ def patching(
 
 
 def assume_result(patch: Patch, patches: PatchSet, original: Any) -> Any:
-    """Return a shim that calls ``original``, and notes calls by user or library code for guards.
-
-    A guard compares what ``on_read(original, *args)`` returns, or the class of the exception that it raises.
-    """
+    """Return a shim that calls ``original``, and notes calls by user or library code for guards."""
 
     def again(*args: Any, **kwargs: Any) -> Any:
         try:
@@ -360,8 +346,7 @@ def assume_result(patch: Patch, patches: PatchSet, original: Any) -> Any:
 def refuse_call(patch: Patch, patches: PatchSet, original: Any) -> Any:
     """Return a shim that raises ``TracingError`` for calls by user or library code during a recording.
 
-    It calls ``original`` for other calls, and if ``on_read(*args)`` is True. It is for functions whose result
-    differs each time, so that no guard could compare it.
+    Calls for which ``on_read`` returns True are allowed.
     """
 
     @forwards
@@ -378,10 +363,7 @@ def refuse_call(patch: Patch, patches: PatchSet, original: Any) -> Any:
 
 
 def note_call(patch: Patch, patches: PatchSet, original: Any) -> Any:
-    """Return a shim that calls ``on_read(session, *args)`` for each open session, then ``original``.
-
-    The sessions are those that the calling thread has open in ``patches``, unless :func:`paused` hides them.
-    """
+    """Return a shim that calls ``on_read(session, *args)`` for open sessions, then ``original``."""
 
     @forwards
     def noted(*args: Any, **kwargs: Any) -> Any:
@@ -395,8 +377,7 @@ def note_call(patch: Patch, patches: PatchSet, original: Any) -> Any:
 def replace_call(patch: Patch, patches: PatchSet, original: Any) -> Any:
     """Return a shim that calls ``on_read(session, original, *args)`` instead of ``original``.
 
-    The session is the innermost one that the calling thread has open in ``patches``. If there is none, or
-    :func:`paused` hides it, the shim calls ``original``.
+    Without an open session in this thread, it calls ``original``.
     """
 
     @forwards
@@ -412,8 +393,7 @@ def replace_call(patch: Patch, patches: PatchSet, original: Any) -> Any:
 def replace_call_anywhere(patch: Patch, patches: PatchSet, original: Any) -> Any:
     """Return a shim like that of :func:`replace_call` that also works in threads without a session.
 
-    There, and while :func:`paused` hides the thread's sessions, it uses the newest session of any thread. It
-    is for values from a source that all threads share, such as random numbers.
+    It is for values from a source that all threads share, such as random numbers.
     """
 
     @forwards

@@ -31,10 +31,7 @@ from .patch import Patch, PatchSet, assume_result, paused, refuse_call
 
 
 def run_outside(patch: Patch, patches: PatchSet, original: Any) -> Any:
-    """Return a shim that pauses the sessions of this thread (:func:`paused`) while the original runs.
-
-    It does not if ``patches`` has no session here, or if ``patch.on_read`` of the same arguments is True.
-    """
+    """Return a shim that runs ``original`` outside of the open sessions, unless ``on_read`` returns True."""
 
     @forwards
     def imported(*args: Any, **kwargs: Any) -> Any:
