@@ -94,7 +94,7 @@ class Recorder:
     def track(self, array: Any, value: Value) -> Value:
         """Register ``array`` as the object of ``value``, and return ``value``.
 
-        Hold a weak reference to the array if it supports one, otherwise the array itself.
+        The array is not kept alive if it supports weak references.
         """
         # Intermediate arrays are freed when the user's code drops them, as they are without a recording.
         self._values[id(array)] = (_weak_reference(array), value)
@@ -164,11 +164,7 @@ class Recorder:
         record: CallRecord,
         regions: tuple[Region, ...] = (),
     ) -> Node:
-        """Append a node that computes ``outputs`` to the current block, and return it.
-
-        Operands and parameters are converted by :func:`as_builtin`. Update which values vary between calls,
-        are random, or are views.
-        """
+        """Append a node that computes ``outputs`` to the current block, and return it."""
         classes = set(map(type, iterate_structure((inputs, params))))
         if not classes <= _PLAIN:
             inputs, params = map_structure(as_builtin, (inputs, params))
@@ -229,8 +225,7 @@ class Recorder:
     def block(self, arguments: Iterable[Value], of_pairs: bool = False) -> Iterator[list[Node]]:
         """Open a block: calls inside the context append their nodes to the list that is yielded.
 
-        After the context, arrays of its inputs and of the results of its nodes are no longer tracked. A guard
-        outside is added even if the block has checked the same condition.
+        After the context, arrays of its inputs and of the results of its nodes are no longer tracked.
 
         arguments: inputs of the block.
         of_pairs: True if an axis of each of ``arguments`` counts the pairs of an associative scan. No guard
@@ -284,8 +279,7 @@ class Recorder:
     def decide_size(self, size: Size, origin: Origin) -> Any:
         """Return the value that ``size`` has in this recording, and add a guard on it if needed.
 
-        If ``size`` depends on the number of pairs of an open block, no guard is added: the value of a
-        condition is returned, and ``LengthAsked`` is raised for a number.
+        Raise ``LengthAsked`` for a number that depends on the number of pairs of an open block.
         """
         if self.loops is not None and self.loops.needs_no_guard(size, origin):
             return size.hint
@@ -306,16 +300,14 @@ class Recorder:
         return size.hint
 
     def refuse_any_length(self) -> None:
-        """Raise ``LengthAsked`` if an open block must work for any number of pairs."""
         # Code that runs next could read the number unseen.
         if any(self._pairs):
             raise LengthAsked("the number of pairs has gone into code that cannot be seen")
 
     def decide_value(self, value: Value, seen: Any, origin: Origin, *, in_place: bool = False) -> None:
-        """Guard that ``value`` has the elements ``seen``. If ``value`` does not vary, do nothing.
+        """Guard that ``value`` has the elements ``seen``, if it may vary between calls.
 
-        If ``value`` belongs to an open block, the guard becomes a check in the innermost one. With
-        ``in_place``, it does so for any value while a block is open.
+        With ``in_place``, an open block checks this where it is now.
         """
         # A value that does not vary is the same at every call, so it needs no guard.
         if self.varies(value):

@@ -108,8 +108,8 @@ def give_arguments(
     """Bind the arguments that ``which`` selects to their values in a call.
 
     ``which`` is a name, an index in the signature, or an iterable of these. Return the function with these
-    arguments bound, and the remaining ``args`` and ``kwargs``. Raise ``InvalidOption`` if ``function`` has no
-    signature, or if a selected argument is not passed or is ``*args`` or ``**kwargs``.
+    arguments bound, and the remaining ``args`` and ``kwargs``. Raise ``InvalidOption`` if a selected argument
+    is not passed.
 
     >>> function, args, kwargs = give_arguments(lambda w, x: w * x, "w", (2, 5), {})
     >>> function.given, args, function(*args)

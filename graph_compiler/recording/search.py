@@ -63,10 +63,9 @@ def search_recording(
 ) -> Recording:
     """Return the recording of the first attempt that neither refutes a hypothesis nor raises.
 
-    After a ``Refutation``, try its hypotheses. After an ``Exception``, try those of the first function in
-    ``give_up`` that does not return None. If all return None and a traced loop was allowed to grow lists, try
-    again without that; otherwise raise the exception. A bug (:func:`is_fault`) is raised at once. Raise
-    ``TracingError`` with the text of ``too_many`` after ``most`` attempts that returned a ``Refutation``.
+    After a ``Refutation``, its hypotheses are tried; after an exception, those of the first function in
+    ``give_up`` that returns some. Raise ``TracingError`` with the text of ``too_many`` after ``most``
+    refutations.
 
     name: name of the graph in the log.
 
@@ -114,10 +113,7 @@ def _weaker(hypotheses: H, problem: Exception, give_up: Sequence[GiveUp[H]]) -> 
 
 
 class DisturbanceRetry(Generic[H]):
-    """``GiveUp`` function that retries after an exception of class ``kind``, which another thread may cause.
-
-    It retries up to three times. After that, or if no other thread is running, it raises the exception.
-    """
+    """``GiveUp`` function that retries after an exception of ``kind``, which another thread may cause."""
 
     way = "recording while another thread draws random numbers"
 

@@ -451,10 +451,7 @@ def _terms_of(value: Scalar) -> dict[Any, tuple[Monomial, int]]:
 
 
 def _divide(dividend: Size, divisor: Scalar) -> tuple[Any, Any]:
-    """Return ``(whole, rest)`` with ``dividend == whole * divisor + rest``.
-
-    If ``divisor`` has several terms, ``whole`` is 1 if it equals ``dividend``, and 0 otherwise.
-    """
+    """Return ``(whole, rest)`` with ``dividend == whole * divisor + rest``."""
     terms = list(_terms_of(divisor).values())
     if len(terms) != 1:
         return (1, 0) if dividend == divisor else (0, dividend)
@@ -472,10 +469,9 @@ def _divide(dividend: Size, divisor: Scalar) -> tuple[Any, Any]:
 
 
 def without_common_factors(dividend: Scalar, divisor: Scalar) -> tuple[Scalar, Scalar, tuple[Atom, ...]]:
-    """Remove the common atoms of an integer ``dividend`` and ``divisor``; return both, and these atoms.
+    """Remove common atoms of an integer ``dividend`` and ``divisor``; return both, and these atoms.
 
-    The quotient of the results is that of the arguments unless one of the atoms is 0. Nothing is removed if
-    the divisor has several terms.
+    The quotient of the results is that of the arguments unless one of the atoms is 0.
 
     >>> n, m = Size.of(Symbol("n", 0, hint=5)), Size.of(Symbol("m", 0, hint=7))
     >>> without_common_factors(n * m * 4, n * -2)
@@ -552,9 +548,6 @@ def hints(shape: Iterable[Dim]) -> tuple[int, ...]:
 def apply(function: str, *arguments: Scalar) -> Scalar:
     """Apply ``function`` to numbers or sizes.
 
-    If all arguments are numbers, call the function. A comparison of two equal integer sizes is folded to a
-    bool, and their ``max`` or ``min`` to one of them. Any other result is a size.
-
     >>> n = Size.of(Symbol("x", 0, hint=6))
     >>> apply("max", n, 1), apply("max", 2, 1), apply("eq", n, n)
     (max(x.shape[0], 1), 2, True)
@@ -575,10 +568,7 @@ def apply(function: str, *arguments: Scalar) -> Scalar:
 
 
 def negate(condition: Scalar) -> Scalar:
-    """Return the negation of a condition, a bool or boolean size.
-
-    A comparison of integers becomes the opposite comparison, and any other size a call of ``not``.
-    """
+    """Return the negation of a condition, a bool or boolean size."""
     if not isinstance(condition, Size):
         return not condition
     atom = next(condition.atoms())

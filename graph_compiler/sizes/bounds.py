@@ -155,10 +155,6 @@ _STRICT = {"gt": ("ge", 1), "lt": ("le", -1)}
 def comparison(condition: Any) -> Solved | None:
     """Return the boolean size ``condition`` in normal form, or None if it does not compare integers.
 
-    A comparison with an integer has the size first, and one of two sizes compares their difference with 0.
-    Strict comparisons become those with the next integer. If the difference is a number, return the result
-    of the comparison.
-
     >>> n, m = (Size.of(Symbol(name, 0, hint=9)) for name in "nm")
     >>> comparison(apply("lt", 2, n))
     Compared(size=n.shape[0], function='ge', number=3)
@@ -262,10 +258,7 @@ def _step(compared: Compared) -> Solved | None:
 
 
 def _of_sum(terms: list[Any], function: str, number: int) -> Solved | None:
-    """Solve a comparison of a sum, as ``factor * size + more``, for ``size``.
-
-    Return None if ``factor`` is 1 and ``more`` is 0.
-    """
+    """Solve a comparison of a sum, as ``factor * size + more``, for ``size``; return None if it is solved."""
     more = sum(coefficient for monomial, coefficient in terms if not monomial)
     factors = [coefficient for monomial, coefficient in terms if monomial]
     factor = math.gcd(*factors) * (-1 if max(factors) < 0 else 1)
@@ -300,8 +293,7 @@ def _of_floordiv(left: Scalar, right: Scalar, function: str, number: int) -> Sol
 def _of_extreme(settled: str) -> Callable[..., Solved | None]:
     """Return the rule that solves ``"ge"`` and ``"le"`` comparisons of the ``max`` or ``min`` of a size.
 
-    The rule returns None unless the other operand of ``max`` or ``min`` is an int. ``settled`` is the
-    comparison that this int alone can make true: ``"ge"`` for ``max``, ``"le"`` for ``min``.
+    ``settled`` is the comparison that an int operand of ``max`` or ``min`` can make true alone.
     """
 
     def rule(left: Scalar, right: Scalar, function: str, number: int) -> Solved | None:

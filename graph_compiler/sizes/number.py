@@ -41,9 +41,8 @@ def refuse_as_python(problem: Exception) -> NoReturn:
 def rule(function: str) -> Rule:
     """Return the rule that applies ``function`` to sizes and numbers.
 
-    The rule is called with the operands and a ``Decide``. It decides the signs on which the type of a power
-    depends, and each symbolic operand before it raises ``ArithmeticError`` or ``ValueError``. ``function`` is
-    ``"invert"`` or a name in :data:`~graph_compiler.sizes.FUNCTIONS`.
+    The rule is called with the operands and a ``Decide``. ``function`` is ``"invert"`` or a name in
+    :data:`~graph_compiler.sizes.FUNCTIONS`.
 
     >>> from graph_compiler.sizes import Symbol
     >>> n = Size.of(Symbol("x", 0, hint=6))
@@ -167,10 +166,7 @@ class SymbolicNumber:
         return int(item) if issubclass(cls, int) else None
 
     def wrap_result(self, expression: Scalar) -> Any:
-        """Return the object that the user's code receives for a result of arithmetic.
-
-        An expression of a weight above ``_HEAVIEST`` is replaced by the number that :meth:`decide` returns.
-        """
+        """Return the object that the user's code receives for a result of arithmetic."""
         # Iterations such as Newton's method would triple the length of an expression each time.
         if isinstance(expression, Size) and expression.weight > _HEAVIEST:
             expression = self.decide(expression)
@@ -270,8 +266,7 @@ def is_symbolic(item: Any) -> bool:
 def binary(function: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
     """Return the method of ``SymbolicNumber`` for the binary operator ``function``.
 
-    If ``reflected``, the symbolic number is the right operand. The method returns ``NotImplemented`` if
-    the class of the other operand is not supported.
+    If ``reflected``, the symbolic number is the right operand.
     """
     compute = rule(function)
 

@@ -139,7 +139,6 @@ def register_container(
 
 
 def registered_class(cls: type) -> type | None:
-    """Return the first registered class in the MRO of ``cls``, which begins with ``cls`` itself, or None."""
     return next((base for base in cls.__mro__ if base in _registered), None) if _registered else None
 
 
@@ -203,20 +202,14 @@ def build(cls: type, keys: Sequence[Any], children: Sequence[Any]) -> Any:
 
 
 def maker_of(cls: type) -> Callable[[type, Sequence[Any], Sequence[Any]], Any]:
-    """Return the function that builds an object of ``cls`` from (class, keys, children).
-
-    If ``cls`` is no container, the keys are names of attributes.
-    """
+    """Return the function that builds an object of ``cls`` from (class, keys, children)."""
     kind = kind_of(cls)
     made: Callable[[type, Sequence[Any], Sequence[Any]], Any] = kind[2] if kind else making.make_object
     return made
 
 
 def is_called_with_items(cls: type) -> bool:
-    """Return True if no heap type in the MRO, such as a Python class, defines ``__new__`` or ``__init__``.
-
-    Named tuples and struct sequences in the MRO do not count. If the result is False, calling a tuple or list
-    class with its items may differ from :func:`build`.
+    """Return True if ``cls`` seems to have no constructor that changes the items of a call.
 
     >>> class Row(list):
     ...     def __init__(self, width):

@@ -50,11 +50,7 @@ def make_default_dict(cls: type, keys: Sequence[Any], children: Sequence[Any]) -
 
 
 def make_dataclass_mapping(cls: Any, keys: Sequence[Any], children: Sequence[Any]) -> Any:
-    """Return an object of ``cls``, a mapping and dataclass, with these items.
-
-    Items of fields with ``init`` are passed to the constructor, and None for those without a default that are
-    not in ``keys``. Other items are set if the class has ``__setitem__``, else left out.
-    """
+    """Return an object of ``cls``, a mapping and dataclass, that is made from these items."""
     items = dict(zip(keys, children))
     fields = [field for field in dataclasses.fields(cls) if field.init]
     required = [
@@ -74,12 +70,7 @@ def make_dataclass_mapping(cls: Any, keys: Sequence[Any], children: Sequence[Any
 
 
 def make_mapping(cls: Any, keys: Sequence[Any], children: Sequence[Any]) -> Any:
-    """Return a mapping of the class ``cls`` with these items.
-
-    The constructor is called without arguments, and the items are added. If that call raises ``TypeError``,
-    or if the mapping has no ``update``, the constructor is called with the items instead; a subclass of dict
-    is then created without it.
-    """
+    """Return a mapping of the class ``cls`` that is made from these items."""
     items = dict(zip(keys, children))
     if cls is dict:
         return items
@@ -98,7 +89,7 @@ def make_mapping(cls: Any, keys: Sequence[Any], children: Sequence[Any]) -> Any:
 def filled(made: Any, items: dict[Any, Any]) -> Any:
     """Add ``items`` to the mapping ``made`` and return it.
 
-    If it is a dict, its items are removed first, and methods that a subclass overrides are not called.
+    If it is a dict, its items are removed first.
     """
     if not isinstance(made, dict):
         made.update(items)

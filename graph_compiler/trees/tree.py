@@ -144,9 +144,7 @@ Tree = Union[Leaf, Static, Branch]
 def same_static(left: Any, right: Any) -> bool:
     """Return True if two static values are treated as equal.
 
-    Their types must be equal. Numbers, strings and the like are compared by value, tuples, lists and frozen
-    sets item by item, and most other objects by identity. As floats, NaN equals NaN, and 0.0 does not equal
-    -0.0.
+    Their types must be equal. As floats, NaN equals NaN, and 0.0 does not equal -0.0.
 
     >>> same_static(2, 2), same_static(2, 2.0), same_static(object(), object())
     (True, False, False)
@@ -236,12 +234,7 @@ def _has_slots(cls: type) -> bool:
 
 
 def _is_plain(value: Any) -> bool:
-    """Return True if an object can be compared by its contents.
-
-    Its parts, at all depths, are then lists, tuples, dicts, classes, values that :func:`same_static` compares
-    by value, and objects without slots that have a ``__dict__`` and are not callable. Return False if a
-    container or object comes after ``_MOST_PARTS`` other parts.
-    """
+    """Return True if an object can be compared by its contents."""
     waiting, seen = [value], 0
     while waiting:
         item = waiting.pop()
@@ -299,9 +292,8 @@ def flatten(
 ) -> tuple[list[Any], Tree]:
     """Return the leaves of ``value`` in order, and a tree from which :func:`unflatten` rebuilds it.
 
-    Containers (:func:`is_container`) become branches. So do other objects that ``object.__new__`` can create,
-    if their attributes contain a leaf, or if they can be compared by their contents. Anything else is static,
-    and so are enum members, :class:`Fixed` values and the inner occurrence of a container in itself.
+    Containers (:func:`is_container`) and objects whose attributes contain leaves usually become branches.
+    Other values are static.
 
     is_leaf: predicate of leaves, evaluated first for each value.
     open_objects: predicate of objects whose attributes are visited.
@@ -341,7 +333,7 @@ def _unflatten(tree: Tree, leaves: Iterator[Any]) -> Any:
 
 
 def entries_of(tree: Tree) -> dict[Any, Tree]:
-    """Return the trees of the items or attributes of a value by key. The result is empty for a leaf.
+    """Return the trees of the items or attributes of a value by key.
 
     >>> leaves, tree = flatten((1.5, "x"), is_leaf=lambda value: isinstance(value, float))
     >>> entries_of(tree), entries_of(Static((2, 3)))
@@ -413,7 +405,6 @@ def paths(tree: Tree) -> Iterator[Path]:
 
 
 def static_paths(tree: Tree) -> Iterator[tuple[Path, Any]]:
-    """Yield (path, value) for each static value, with :class:`Fixed` ones unwrapped."""
     return ((path, unfixed(part.value)) for path, part in _parts(tree) if isinstance(part, Static))
 
 
@@ -509,8 +500,7 @@ def map_structure(function: Callable[[Any], Any], value: Any) -> Any:
 def map_leaves(function: Callable[[Any], Any], value: Any, is_leaf: Callable[[Any], bool]) -> Any:
     """Apply ``function`` to the leaves of nested containers, and return a value of the same structure.
 
-    In contrast to :func:`map_structure`, containers of any class (:func:`is_container`) are opened and keep
-    their class. Items that are no leaves, and settings such as the ``maxlen`` of a deque, are kept.
+    Containers of any class (:func:`is_container`) are opened and keep their class.
 
     >>> map_leaves(lambda number: number * 2, deque([1, "x"], maxlen=3), lambda item: isinstance(item, int))
     deque([2, 'x'], maxlen=3)
@@ -562,8 +552,8 @@ def likeness(
 ) -> list[Any]:
     """Return a description of nested items, to compare their structure and the properties of their arrays.
 
-    Append the arrays to ``arrays``. A description equals no other if it includes an object of any class
-    besides those in ``kinds``, ``tuple``, ``list``, ``dict`` and ``NoneType``.
+    The arrays are appended to ``arrays``. An item of an unknown class makes the description equal to no
+    other.
 
     kinds: for each class of arrays, a function that returns the properties to compare.
 

@@ -65,7 +65,7 @@ AROUND = 4
 def excerpts(places: Iterable[tuple[str, int]]) -> dict[str, dict[int, str]]:
     """Return the text of the lines ``places``, and of four lines before and after each, by file and number.
 
-    ``places`` are pairs of a file and a line number. Files without such lines are left out.
+    ``places`` are pairs of a file and a line number.
     """
     wanted: dict[str, set[int]] = {}
     for file, line in set(places):
@@ -88,9 +88,7 @@ def _lines(file: str) -> list[str]:
 
 
 def short_name(file: str) -> str:
-    """Return a path relative to ``site-packages`` or the current folder.
-
-    An absolute path in neither becomes the name of the file, and any other name is returned unchanged.
+    """Return a short name of a source file, such as its path in ``site-packages``.
 
     >>> short_name("/opt/env/lib/python3.12/site-packages/transformers/models/bert/modeling_bert.py")
     'transformers/models/bert/modeling_bert.py'
@@ -135,8 +133,7 @@ class Group:
 def grouped(name: str, paths: Sequence[str], most: int = MOST_CHILDREN) -> Group:
     """Return the operations ``0 .. len(paths) - 1``, grouped by the paths of their modules.
 
-    Consecutive operations of a module form a group, unless it would have one operation. An inner group whose
-    only child is a group is merged with it. A group with more than ``most`` children is split into parts.
+    A group with more than ``most`` children is split into parts.
 
     >>> grouped("net", ["", "a", "a.b", "a.b", "", "a"]).to_json()
     ['net', '', ['0-0', ['a', 'a', ['1-1', ['b', 'a.b', ['2-3']]]], '4-5']]

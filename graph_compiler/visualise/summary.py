@@ -112,11 +112,7 @@ RULES: dict[str, Callable[..., int]] = {
 
 
 def multiply_adds(node: Node) -> int | None:
-    """Return the number of multiply-adds of a canonical operation; 0 if it has neither a rule nor regions.
-
-    Return None for a ``while_loop`` with products, and for an operation that runs one, because its trip
-    count depends on data.
-    """
+    """Return the number of multiply-adds of a canonical operation, or None if it is unknown."""
     if node.regions:
         return _of_blocks(node)
     rule = RULES.get(node.op)
@@ -169,10 +165,7 @@ def _shapes(inputs: Iterable[Any]) -> Sequence[Any]:
 def modules_of(graph: IRGraph) -> list[str]:
     """Return the path of the module of each operation; empty for operations outside of modules.
 
-    If the framework reports no modules, an operation belongs to the innermost module that contains all
-    parameters that it reads. Arrays computed from parameters alone count as parameters. An operation that
-    reads none belongs to the module that computed all values that it reads, if it reads several; else its
-    path is empty.
+    If the framework reports no modules, they are guessed from the parameters that operations read.
     """
     told = [node.origin.module for node in graph.nodes]
     if any(told) or not graph.parameters:
@@ -216,12 +209,11 @@ class ModuleRow:
     kind: name of its class; empty for a function, and if the module is not found.
     depth: 0 for the whole graph, 1 for a module directly in it, and so on.
     operations: number of operations. Those in loops and branches count once.
-    outputs: distinct specs of the arrays that are used outside of the module, as ``"float32[2, 4]"``;
-        ``"…"`` after the third if there are more.
+    outputs: distinct specs of the arrays that are used outside of the module, as ``"float32[2, 4]"``; ``"…"``
+        after the third if there are more.
     parameters: number of elements of its parameters and buffers.
     trained: number of elements of its trainable parameters; that of all if it is unknown which are trainable.
-    multiply_adds: number of multiply-adds; None if the graph cannot be lifted, or if the module contains
-        products in a ``while_loop``.
+    multiply_adds: number of multiply-adds; None if it is unknown.
     """
 
     path: str
@@ -278,10 +270,7 @@ def _prefixes(path: str) -> list[str]:
 
 
 def _in_order(modules: Sequence[str]) -> list[str]:
-    """Return the paths of the whole graph and of all modules, each followed by those of its submodules.
-
-    Submodules of a module have the order of their first operations.
-    """
+    """Return the paths of the whole graph and of all modules, each followed by those of its submodules."""
     tree: dict[str, Any] = {}
     for path in dict.fromkeys(modules):
         place = tree
@@ -311,9 +300,9 @@ def _operations(graph: IRGraph, modules: Sequence[str]) -> Counter[str]:
 
 
 def _multiply_adds(graph: Graph, variant: Variant) -> Mapping[str, int | None] | None:
-    """Return the multiply-adds by module path; None for a module with products in a ``while_loop``.
+    """Return the multiply-adds by module path, or None if they cannot be counted.
 
-    Return None if the graph cannot be lifted to canonical operations.
+    A module whose number is unknown has None.
     """
     recorded = variant.recording.graph if variant.recording is not None else variant.graph
     try:

@@ -71,9 +71,7 @@ def is_holding(cls: type) -> bool:
 
 
 def reads_itself(cls: type) -> bool:
-    """Return True if ``cls`` or a base is marked True in ``_HOLDING``.
-
-    The methods of such a class read what its objects contain, so all attributes of these are followed.
+    """Return True if methods of ``cls`` read what its objects contain, so that all attributes are followed.
 
     >>> import queue, types
     >>> reads_itself(queue.Queue), reads_itself(types.SimpleNamespace)
@@ -116,9 +114,7 @@ def is_asked(item: Any) -> bool:
 
 
 def answers_of(item: Any, names: Collection[str]) -> list[GuardedAnswers]:
-    """Return the :class:`GuardedAnswers` rows that apply to ``item`` and have one of ``names``.
-
-    ``names`` are names of attributes that code reads.
+    """Return the :class:`GuardedAnswers` rows for ``item`` that have one of the attribute names ``names``.
 
     >>> logger = logging.getLogger("graph_compiler.doctest")
     >>> [row.what for row in answers_of(logger, {"isEnabledFor"})], answers_of(logger, {"info"})
@@ -162,8 +158,8 @@ class ContainerKind:
     """Functions that read and change the containers of one kind, such as dicts or closure cells.
 
     pairs(container): a new dict of its parts by key.
-    put(container, key, value): sets a part; most kinds remove it if ``value`` is ``MISSING``. Does nothing
-        for kinds whose parts cannot be set one by one, such as sets and tuples.
+    put(container, key, value): sets a part, or removes it if ``value`` is ``MISSING``, as far as the kind
+        allows.
     refilled(container, parts): replaces all parts; None if it is enough to ``put`` those that differ.
     dotted: True if messages name a part ``container.key`` instead of ``container[key]``.
     is_surely(container, parts): fast check that a container still has these parts; False may also mean
@@ -187,10 +183,7 @@ class ContainerKind:
 
 
 def _dict_behind(held: Any) -> tuple[Any, Any]:
-    """Return the underlying dict of a dict or proxy, and the class whose methods bypass overrides.
-
-    The class is ``OrderedDict`` or ``dict``. TensorFlow's proxies for tracking are unwrapped.
-    """
+    """Return the underlying dict of a dict or proxy, and the class whose methods bypass overrides."""
     while not issubclass(type(held), dict):
         held = held.__wrapped__
     return held, OrderedDict if isinstance(held, OrderedDict) else dict
@@ -433,8 +426,7 @@ _APPENDED = ContainerKind(lambda held: _numbered(held.added), lambda held, key, 
 def given_kind(item: Any, always: bool = False) -> ContainerKind | None:
     """Return the kind of ``item``, a container in an argument; None for any other object.
 
-    Containers are tuples, lists, deques, mappings, and objects with a ``__dict__`` that are no classes,
-    modules or callables. With ``always``, callables with a ``__dict__`` are containers, too, except classes.
+    With ``always``, callable objects may be containers, too.
 
     >>> from collections import UserDict
     >>> given_kind(UserDict(a=1)).pairs(UserDict(a=1)), given_kind(len)
@@ -454,8 +446,7 @@ def given_kind(item: Any, always: bool = False) -> ContainerKind | None:
 def kind_of(item: Any, always: bool = False) -> ContainerKind | None:
     """Return the kind of a container that a function finds outside its arguments, or None for other objects.
 
-    always: do not leave out objects because their class is of the standard library, of this package or of a
-        module in ``stateless_modules``. Most of these otherwise count as containing nothing of the user's.
+    ``always`` includes objects whose class is taken to contain nothing of the user's.
     """
     for cls, kind in _KINDS:
         if isinstance(item, cls):
@@ -549,9 +540,8 @@ def free_parts(
 ) -> FreeParts:
     """Return a predicate for which ``parts``, pairs of a container's id and a key, are free.
 
-    All parts of a container are free if one of its keys in ``parts`` is ``ALL_PARTS``, or if
-    ``is_whole(container)`` is True. ``container_of(item)`` returns the container that an item represents in
-    calls of the predicate, such as the ``__dict__`` of an object.
+    All parts of a container are free if ``is_whole`` returns True for it. ``container_of(item)`` returns the
+    container that an item represents in calls of the predicate.
     """
     keys: dict[int, set[Any]] = {}
     for container, key in parts:

@@ -156,10 +156,6 @@ class _CodeReads(NamedTuple):
 def library_guards(functions: Iterable[types.FunctionType]) -> Iterator[EnvironmentGuard]:
     """Yield guards on data that ``functions`` read from modules outside the user's code.
 
-    The modules are those that globals or closures of the functions hold. Data are None, bools, numbers,
-    strings, bytes, tuples, lists, sets, dicts and the levels of loggers, in a module or in attributes of its
-    objects. If the functions refer to ``decimal``, its context is guarded, too.
-
     >>> import types, warnings
     >>> [guard.what for guard in library_guards([eval("lambda: warnings.filters", {"warnings": warnings})])]
     ['warnings.filters']
@@ -243,9 +239,6 @@ _READS = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
 def is_self_contained(function: Any) -> bool:
     """Return True if ``function`` is found to use no globals but frameworks' modules, and functions in these.
 
-    Return False for any other kind of code, such as a call of a builtin, a closure, a default or a nested
-    function.
-
     >>> import numpy as np
     >>> scale = 2
     >>> functions = (lambda x: np.sqrt(x.T) * 2), (lambda x: x * scale), (lambda x: len(x) * np.pi)
@@ -279,11 +272,7 @@ def packages_named(function: types.FunctionType) -> list[str]:
 
 @functools.lru_cache(maxsize=4096)
 def _plain_names(code: types.CodeType) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
-    """Return the names of globals, and of attributes, that ``code`` reads.
-
-    Return None if it has closure variables, nested code or exception handlers, reads an attribute with a
-    leading underscore, or does anything else with a name, such as an import.
-    """
+    """Return the names of globals and of attributes that ``code`` reads, or None if it is more complex."""
     if code.co_freevars or code.co_cellvars:
         return None
     globals_read, others = dict[str, None](), dict[str, None]()
@@ -304,8 +293,8 @@ def framework_of(
 ) -> str | None:
     """Return the framework that ``obj`` seems to be written in, or None.
 
-    The arguments in ``call``, ``(args, kwargs)``, decide if the code does not. NumPy is chosen last, and only
-    with a call. Unless ``arrays``, arrays that the code names are ignored.
+    The arguments in ``call``, ``(args, kwargs)``, decide if the code does not. Unless ``arrays``, arrays that
+    the code names are ignored.
 
     >>> import numpy as np
     >>> framework_of(lambda x: x + np.pi), framework_of(lambda x: x + np.pi, ((1.0,), {}))
@@ -323,11 +312,7 @@ def framework_of(
 
 
 def _told(named: Iterable[str], given: Iterable[str], entries: Mapping[str, FrontendEntry]) -> list[str]:
-    """Return the frameworks of the packages in ``named`` (by the code) and ``given`` (by the arguments).
-
-    The frameworks of ``given`` come first, unless the code names exactly one framework, not counting those
-    with ``is_everywhere``.
-    """
+    """Return the frameworks of packages that the code names and of those of the arguments, likelier first."""
     table = frameworks_by_package(entries.values())
     by_code, by_arrays = (
         [table[package] for package in dict.fromkeys(items) if package in table] for items in (named, given)
@@ -349,11 +334,7 @@ def _is_unknown(package: str) -> bool:
 
 @contextmanager
 def telling_framework(obj: Any, written_in: str) -> Iterator[None]:
-    """Replace a ``TypeError`` of the block by ``SourceNotFound`` if ``obj`` is written in another framework.
-
-    That is so if ``obj`` uses a framework other than NumPy, and does not use ``written_in``. Errors of this
-    package are raised unchanged.
-    """
+    """Replace a ``TypeError`` of the block by ``SourceNotFound`` if ``obj`` is of another framework."""
     try:
         yield
     except TypeError as problem:
@@ -380,11 +361,7 @@ def is_of_framework(cls: type) -> bool:
 
 
 def _of_object(obj: Any, arrays: bool = True) -> Iterator[str]:
-    """Yield the packages that a callable belongs to or refers to, some of them several times.
-
-    Packages of the classes of objects that it holds count as well. Unless ``arrays``, arrays that its code
-    names are ignored.
-    """
+    """Yield the packages that a callable belongs to or refers to, some of them several times."""
     if is_self_contained(obj):
         yield from packages_named(obj)
         return

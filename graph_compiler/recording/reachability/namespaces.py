@@ -177,10 +177,9 @@ class ModuleNamespace:
 
 
 def spaces_of(entries: Iterable[Entry]) -> list[ModuleNamespace]:
-    """Return the namespaces of the functions in ``entries`` and of those that their code names, transitively.
+    """Return the namespaces of functions that may run when ``entries`` are called.
 
-    Functions of frameworks, the standard library and this package are left out. An entry is a callable and
-    the class in which its code may look up methods.
+    An entry is a callable and the class in which its code may look up methods.
 
     >>> def scaled(x): return x * 2
     >>> function = eval("lambda x: scaled(x)", {"scaled": scaled})

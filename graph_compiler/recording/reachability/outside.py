@@ -34,11 +34,7 @@ _ASKED_BY_PYTHON = frozenset(
 
 
 def absent_globals(reach: Reached, free: FreeParts) -> Iterator[EnvironmentGuard]:
-    """Yield guards that fail once a name that functions of ``reach`` look up appears where it was not.
-
-    It may appear in the globals of a function, or, if it was in neither, in ``builtins``. Names that are
-    ``free`` or in ``STOOD_IN`` are left out.
-    """
+    """Yield guards that fail once a name that functions of ``reach`` look up appears where it was not."""
     spaces = {id(function.__globals__): function.__globals__ for function in reach.functions}
     looked_up: dict[int, set[str]] = {key: set() for key in spaces}
     for function in reach.functions:
@@ -64,8 +60,7 @@ def absent_globals(reach: Reached, free: FreeParts) -> Iterator[EnvironmentGuard
 class MissingNames:
     """Names that code may look up on objects that lack them, and continue.
 
-    They are names read by code that handles exceptions, and strings that may be names of attributes. The code
-    may act differently once an object gets such an attribute, so guards are needed on their absence.
+    They are names read by code that handles exceptions, and strings that may be names of attributes.
 
     names: the names.
     all: True if code reads all attributes, or reads them by unknown strings.
@@ -106,11 +101,7 @@ class MissingNames:
 def absent_attributes(
     sought: MissingNames, owner: Any, own: Any, what: str, free: FreeParts
 ) -> Iterator[EnvironmentGuard]:
-    """Yield guards on attributes that code may look up on ``owner`` without success.
-
-    If ``sought.all`` is True, also yield a guard on which attributes ``owner`` has. ``own`` is the
-    ``__dict__`` of ``owner``; yield nothing if that is no dict.
-    """
+    """Yield guards on attributes that code may look up on ``owner`` without success."""
     if not isinstance(own, dict):
         return
     names = free.without(owner, sought.missing(owner))
@@ -124,8 +115,6 @@ def absent_attributes(
 
 def keys_guard(held: dict[Any, Any], free: FreeParts, what: str) -> EnvironmentGuard:
     """Return the guard that a dict keeps its keys and their order, except for ``free`` keys.
-
-    Keys other than strings, bytes, ints, floats, bools and None are compared by identity.
 
     >>> counts = {"steps": 1, (3, 4): 2.0}
     >>> guard = keys_guard(counts, FreeParts(lambda _: ["steps"]), "keys")
@@ -148,12 +137,7 @@ def names_of_whole(space: dict[str, Any], what: str) -> EnvironmentGuard:
 
 
 def hidden_by_class(sought: MissingNames, cls: type, watched: set[int]) -> Iterator[EnvironmentGuard]:
-    """Yield guards on which attributes ``cls`` itself defines.
-
-    They fail if it gets a method of ``_ASKED_BY_PYTHON``, such as ``__len__``, or an attribute that hides one
-    which code reads from a base class whose id is in ``watched``. They also fail if it gets or loses a name
-    in ``sought`` that neither a base class nor the metaclass has.
-    """
+    """Yield guards on the attributes that ``cls`` itself defines, as far as code may depend on them."""
     above = [base for base in cls.__mro__[1:] if id(base) in watched]
     # Python itself looks up such a name, or the class would hide an attribute of a base.
     names = _ASKED_BY_PYTHON.union(*map(sought.read_of, above)).difference(vars(cls))
@@ -177,7 +161,7 @@ def is_plain(held: Any) -> bool:
 def refuse_attributed(value: Any) -> None:
     """Raise ``TracingError`` if ``value`` contains a list, tuple or dict with attributes of its own.
 
-    Such a container could not be rebuilt from its items. Dataclasses are allowed.
+    Dataclasses are allowed.
 
     >>> class Row(list):
     ...     pass

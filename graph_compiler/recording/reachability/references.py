@@ -94,9 +94,6 @@ WRAPPERS = tuple(
 def wrapped_by(item: Any) -> tuple[Any, ...]:
     """Return the objects that a wrapper refers to, or an empty tuple for any other object.
 
-    Wrappers are bound methods, partials, views and proxies of dicts, and weak references. Of bound builtin
-    methods, only those of mutable containers and iterators count.
-
     >>> settings = {"scale": 2}
     >>> wrappers = settings.get, settings.values(), types.MappingProxyType(settings)
     >>> [wrapped_by(one)[0] is settings for one in wrappers]
@@ -125,10 +122,6 @@ OF_IMPORTS = frozenset({"__loader__", "__spec__", "__builtins__"})
 
 def imported_modules(function: types.FunctionType) -> Iterator[types.ModuleType]:
     """Yield loaded modules whose names are in imports of ``function``, or that its code may look up by name.
-
-    Names of relative imports are resolved from the package of the function's module. If the code reads
-    ``sys.modules`` or the like, the function's own module and modules that its string constants name count,
-    too.
 
     >>> def scaled(x):
     ...     return x * sys.modules["graph_compiler.errors"].SCALE
@@ -193,9 +186,7 @@ def values_in(space: dict[str, Any]) -> dict[str, Any]:
 
 
 class NamespacePart:
-    """The items of a namespace under given names, as a container.
-
-    Names that are not in the namespace are left out.
+    """Items of a namespace under given names, as a container.
 
     >>> NamespacePart({"a": 1, "b": 2, "c": 3}, ("a", "d")).pairs()
     {'a': 1}
@@ -209,7 +200,7 @@ class NamespacePart:
 
 
 class WholeNamespace(NamespacePart):
-    """The items of a namespace that :func:`values_in` returns, as a container.
+    """Items of a namespace that :func:`values_in` returns, as a container.
 
     >>> WholeNamespace({"a": 1, "sin": len}).pairs()
     {'a': 1}
@@ -235,9 +226,6 @@ Root = tuple[str, Any]
 
 def roots_of(function: types.FunctionType) -> Iterator[Root]:
     """Yield (name, object) for objects in which ``function`` may find or keep state.
-
-    These are closure cells, defaults, attributes of ``function``, ``os.environ`` if the code names it, and
-    the names that it uses in its globals and in modules of the user, as a :class:`NamespacePart`.
 
     >>> scale = 2
     >>> roots = roots_of(lambda x: x * len(__name__))
@@ -311,12 +299,7 @@ def cell_is_filled(cell: types.CellType) -> bool:
 
 
 def functions_of(item: Any) -> Iterator[types.FunctionType]:
-    """Yield Python functions that may run when a callable is called, some of them several times.
-
-    These are the function and those it wraps, callables that a partial holds, and the methods of a class, or
-    of the class of an object or bound method. A method from a base class, or from a class of a framework,
-    of Python or of this package, counts only if it is the user's.
-    """
+    """Yield Python functions that may run when a callable is called, some of them several times."""
     item = original_of(item)
     if isinstance(item, functools.partial):
         for part in filter(callable, (item.func, *item.args, *item.keywords.values())):
@@ -354,8 +337,7 @@ def _members(cls: type) -> list[Any]:
 def function_layers(item: Any) -> Iterator[types.FunctionType]:
     """Yield the Python function of a callable or class member, and the functions it wraps, outermost first.
 
-    For a property, yield the layers of its getter, setter and deleter. Yield nothing for builtins, classes,
-    and objects that only have ``__call__``.
+    Builtins, classes and objects that only have ``__call__`` have none.
 
     >>> wrapper = functools.wraps(cell_is_filled)(lambda cell: cell_is_filled(cell))
     >>> [function is wrapper for function in function_layers(property(wrapper))], [*function_layers(len)]

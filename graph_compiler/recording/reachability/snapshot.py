@@ -126,11 +126,9 @@ _SCALARS = frozenset({bool, int, float, str, type(None)})
 class ObjectSnapshot:
     """Snapshot of the containers that a search from ``roots`` and from the callables ``called`` finds.
 
-    Containers are those of :func:`.containers.kind_of`, such as lists, dicts, closure cells and objects.
-    ``roots`` are pairs of a name and an object. The search ends eight levels below a root. The references of
-    the user's functions that it finds are further roots. Parts with a name in ``closed`` are not searched.
-    Objects in ``own`` are searched even if their class contains nothing of the user's. ``name_of_object``
-    names objects that are keys of dicts.
+    ``roots`` are pairs of a name and an object. Parts with a name in ``closed`` are not searched. Objects in
+    ``own`` are searched even if their class contains nothing of the user's. ``name_of_object`` names objects
+    that are keys of dicts.
 
     held: the containers, without empty plain dicts inside other containers.
     caches: functions that ``functools.lru_cache`` decorates.
@@ -250,8 +248,7 @@ class ObjectSnapshot:
     def _around(self, name: str, item: Any, depth: int) -> Iterator[tuple[str, Any, int]]:
         """Yield objects that ``item`` leads to otherwise than as a container, each with its name and depth.
 
-        These are the items of a tuple, wrapped objects, objects that the code of a function refers to, and
-        the ``__dict__`` of an array. Update ``elsewhere`` and ``caches``.
+        ``elsewhere`` and ``caches`` are updated.
         """
         if isinstance(item, tuple) and depth <= _DEEPEST:
             self.elsewhere.update(map(id, item))
@@ -294,10 +291,7 @@ class ObjectSnapshot:
         ]
 
     def changes(self) -> Iterator[Change]:
-        """Yield the parts that differ from the snapshot, and changes in the order of dicts.
-
-        Ints, floats, strings and ``Fixed`` values are compared by value, other parts by identity.
-        """
+        """Yield the parts that differ from the snapshot, and changes in the order of dicts."""
         for held in self._touched():
             now = held.kind.pairs(held.item)
             for key in {**held.before, **now}:

@@ -393,10 +393,7 @@ def _put(partial: Any, place: int, item: Any) -> None:
 
 @contextmanager
 def replacing_parts(places: Iterable[ReplaceablePart], replacements: Mapping[int, Any]) -> Iterator[None]:
-    """Replace objects at ``places`` inside the block; ``replacements`` maps ids of objects to new objects.
-
-    After the block, the old objects are set again.
-    """
+    """Replace objects at ``places`` inside the block; ``replacements`` maps ids of objects to new objects."""
     with ExitStack() as undo:
         for _, item, put in places:
             if id(item) in replacements:

@@ -22,21 +22,14 @@ _ENOUGH = 2
 
 
 class ListLengths:
-    """Record of the lengths that lists at state places had in the recordings of a function.
-
-    A recording guesses from these lengths to which lists the function only appends.
-    """
+    """Record of the lengths that lists at state places had in the recordings of a function."""
 
     def __init__(self) -> None:
         self._seen: defaultdict[tuple[int, Any], set[int]] = defaultdict(set)
         self._read: set[tuple[int, Any]] = set()
 
     def grown(self, places: Sequence[StatePlace]) -> frozenset[tuple[int, Any]]:
-        """Note the lengths of the lists at ``places``.
-
-        Return the identities of the places whose lists have had at least two lengths, without those passed to
-        :meth:`give_up`.
-        """
+        """Note the lengths of the lists at ``places``; return the identities of those that had several."""
         if not places:
             return frozenset()
         lists = [place for place in places if place.whole and type(place.held.item) is list]
@@ -55,8 +48,7 @@ class ListShims:
     """Replacement of append-only lists by :class:`AppendOnlyList` objects, while a function is recorded.
 
     ``world`` holds the containers that the function can reach, and ``grown`` the identities of the places
-    whose lists may be replaced. A list that the function can also reach through the arguments ``given``,
-    defaults of ``functions`` or ``world.elsewhere`` is not replaced.
+    whose lists may be replaced.
     """
 
     def __init__(
@@ -80,8 +72,7 @@ class ListShims:
     def put(self, place: StatePlace) -> AppendOnlyList | None:
         """Replace the list at ``place`` by a shim in the containers of the snapshot, and return the shim.
 
-        Return None, without a replacement, if the list may not be replaced, or if no container of the
-        snapshot holds it.
+        Return None if the list may not be replaced.
         """
         item = place.held.item
         parents = [
@@ -98,7 +89,7 @@ class ListShims:
     def take_out(self) -> None:
         """Put the lists back, except where the function has stored another object.
 
-        Raise ``ListRead`` at the first shim that was read; the lists after it are not put back.
+        Raise ``ListRead`` at the first shim that was read.
         """
         for held, key, item, made in self._put:
             # The user's code may have caught the exception.

@@ -45,8 +45,7 @@ class AutoDynamic:
     def numbers_given(self, tree: Tree) -> frozenset[Path]:
         """Note static numbers of calls, and return the paths of those that have had more than two values.
 
-        ``tree`` is the structure of ``(args, kwargs)`` of the recording. Only ints and floats are noted that
-        are arguments themselves, or that have a string as last key of their path.
+        ``tree`` is the structure of ``(args, kwargs)``.
 
         >>> from ...trees import flatten
         >>> auto_dynamic = AutoDynamic()
@@ -75,8 +74,7 @@ class AutoDynamic:
     ) -> list[StatePlace]:
         """Note the arrays and numbers in ``world``; return the places of those that changed at least twice.
 
-        The place of an array in a list is the whole list. Numbers in lists are not noted. Set ``is_new`` to
-        False.
+        ``is_new`` is set to False.
 
         mark_of(container, item): returns an object that compares unequal after a change; None for an item
             that is ignored.

@@ -96,11 +96,7 @@ class Containers:
         return id(item) in self._paths
 
     def compared_with(self, tree: Tree) -> Callable[[Any], bool]:
-        """Return a predicate: True for arrays and containers that the matcher checks at each call.
-
-        These are the ones in the arguments, whose recorded structure is ``tree``, except those inside of its
-        static values.
-        """
+        """Return a predicate: True for arrays and containers that the matcher checks at each call."""
         static = Containers([unfixed(item) for item in statics(tree)], self._is_array)
         return lambda item: self.holds(item) and not static.holds(item)
 
@@ -108,10 +104,9 @@ class Containers:
         return len(self._paths[id(item)]) == 2
 
     def updates(self, rewritten: frozenset[int] = frozenset()) -> list[ContainerUpdate]:
-        """Return an update for each changed container except tuples.
+        """Return an update for each changed container except tuples, and add new objects to ``self.new``.
 
-        Containers of an object whose id is in ``rewritten`` count as changed. Append new objects to
-        ``self.new``, and note the paths of rewritten ones in ``self.written``.
+        Objects whose id is in ``rewritten`` count as changed.
         """
         # The target framework cannot write to arrays, so rewritten arrays are treated as new objects.
         found: list[ContainerUpdate] = []
@@ -129,10 +124,7 @@ class Containers:
     ) -> FromArguments | NewObject | OutsideObject:
         """Return where ``child``, an object that is in a container after the call, comes from.
 
-        It is ``FromArguments`` if the object is an array or container that was in the arguments before and
-        its id is not in ``rewritten``, ``OutsideObject`` if ``is_known`` returns True for it, and otherwise
-        ``NewObject``. A new object is appended to ``self.new``, unless it is already there; if it was in the
-        arguments, its path is noted in ``self.written``.
+        A new object is added to ``self.new``.
         """
         if id(child) in self._paths and id(child) not in rewritten:
             return FromArguments(self._paths[id(child)])
@@ -198,9 +190,7 @@ def at(arguments: Any, path: Path) -> Any:
 
 
 def put(arguments: Any, path: Path, value: Any) -> bool:
-    """Store ``value`` at ``path`` inside a container of ``arguments``, and return True.
-
-    Return False if the path leads to an argument itself or to an item of a tuple.
+    """Store ``value`` at ``path`` inside a container of ``arguments``, and return True if that is possible.
 
     >>> cache = {"keys": [1, 2]}
     >>> put(((cache,), {}), (0, 0, "keys", 1), 5), cache, put(((1,), {}), (0, 0), 5)
@@ -251,9 +241,8 @@ def updates_to_json(updates: Iterable[ContainerUpdate] | None, item: Item) -> An
 def updates_from_json(data: Any, item: Item, tree: Tree) -> tuple[ContainerUpdate, ...] | None:
     """Return the updates that :func:`updates_to_json` wrote, or None for None.
 
-    ``item`` decodes objects in them. ``tree`` is the structure of the graph's output, a pair of the result
-    and the new objects. Raise ``InvalidFile`` if it is no such pair, or if a path or index in an update is
-    not allowed. Damaged data may raise another exception.
+    ``tree`` is the structure of the graph's output. Raise ``InvalidFile`` if a path or index in an update is
+    not allowed.
     """
     if data is None:
         return None

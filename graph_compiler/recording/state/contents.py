@@ -83,10 +83,7 @@ _ROWS: tuple[tuple[type, Contents], ...] = (
 
 
 def contents_of(item: Any) -> Contents | None:
-    """Return the functions that read and restore the contents of a buffer or random generator.
-
-    Buffers are NumPy arrays, ``array.array`` and ``bytearray``. Return None for other objects, and for NumPy
-    arrays that are read-only or hold Python objects.
+    """Return the functions that read and restore the contents of a buffer or random generator, or None.
 
     >>> buffer = bytearray(b"ab")
     >>> contents_of(buffer).take(buffer), contents_of([1])
@@ -132,9 +129,6 @@ def iterators_in(items: Iterable[Any]) -> Iterator[Any]:
 def refuse_outside(items: Iterable[Any], name: str = "") -> None:
     """Raise ``TracingError`` if :func:`iterators_in` finds an iterator in ``items``.
 
-    ``items`` are objects that a function finds outside its arguments. ``name`` is the name of the iterator
-    in the message; if it is empty, the class is used.
-
     >>> try:
     ...     refuse_outside([iter([1, 2])], "rows")
     ... except TracingError as problem:
@@ -177,8 +171,7 @@ _COUNT, _LENGTH = (
 class Pieces:
     """Copy of memory, to detect writes to it.
 
-    All ``size`` bytes at ``address`` are copied if they are at most 16 KiB or if ``whole`` is True.
-    Otherwise 8 pieces of 512 bytes are copied, so that a write between the pieces is missed.
+    Of large memory, parts are copied unless ``whole`` is True, so that writes between them are missed.
 
     address: where the memory begins.
     now: views of the memory itself, which keep ``owner`` alive.

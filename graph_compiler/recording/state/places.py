@@ -22,8 +22,7 @@ from .contents import contents_of
 def stateful_paths(arg_paths: Iterable[Any] | None, kwarg_paths: Iterable[Any] | None) -> tuple[Path, ...]:
     """Return paths into ``(args, kwargs)`` for the paths that users write.
 
-    ``arg_paths`` start with the index of an argument, and ``kwarg_paths`` with a name. A path that is no list
-    or tuple is a path of one part.
+    ``arg_paths`` start with the index of an argument, and ``kwarg_paths`` with a name.
 
     >>> stateful_paths([[0], [1, 0]], ["cache"])
     ((0, 0), (0, 1, 0), (1, 'cache'))
@@ -51,10 +50,9 @@ class Stateful:
     paths: tuple[Path, ...] = ()
 
     def arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-        """Return the objects at ``paths`` in a call.
+        """Return the objects at ``paths`` in a call that have a ``__dict__``.
 
-        Keyword arguments that were not passed, and objects without a ``__dict__``, are left out. Raise
-        ``CallMismatch`` if there is no object at one of the other paths.
+        Raise ``CallMismatch`` if a path into an argument that is passed leads nowhere.
         """
         if not self.paths:
             return []
@@ -99,8 +97,7 @@ class StatePlace:
     def read(self) -> Any:
         """Return the object at the place, or ``MISSING`` if the part does not exist.
 
-        For a whole container, return the container itself, a ``frozenset`` of a set, or the contents of a
-        buffer or random generator in a ``Fixed``.
+        For a whole container, that is the container or a copy of its contents.
         """
         if self.whole:
             # The elements of a buffer belong to the signature of the graph.
@@ -110,10 +107,7 @@ class StatePlace:
         return self.held.kind.pairs(self.held.item).get(self.key, MISSING)
 
     def write(self, value: Any) -> None:
-        """Store ``value`` at the place. ``MISSING`` deletes the part, if its container can.
-
-        A whole container is refilled from ``value``, unless that is the container itself.
-        """
+        """Store ``value`` at the place. ``MISSING`` deletes the part, if its container can."""
         if not self.whole:
             self.held.kind.put(self.held.item, self.key, value)
         elif value is not self.held.item:
@@ -127,12 +121,7 @@ class StatePlace:
 
 
 def place_at(held: TrackedContainer, key: Any) -> StatePlace:
-    """Return the place of ``key`` in a container.
-
-    Return the place of the whole container if it is a list, deque, set, buffer or random generator, or if
-    ``key`` is ``ORDER``. A symbolic size that is the key, or is in a tuple as key, becomes a number, because
-    a later recording has other symbols.
-    """
+    """Return the place of ``key`` in a container, or of the whole container if its parts have no places."""
     if key is ORDER or is_whole(held.item):
         return StatePlace(held, whole=True)
     # The recording has already guarded the size, because a dict lookup hashes it.
@@ -151,9 +140,7 @@ def _parts(value: Any) -> dict[Any, Any]:
 
 
 def merge_places(known: Sequence[StatePlace], found: Iterable[StatePlace]) -> list[StatePlace]:
-    """Return the places of both sequences.
-
-    If both have entries of the same dict, a place for the whole dict replaces these entries.
+    """Return the places of both sequences, with one place for a dict of which both have entries.
 
     >>> from ..reachability.containers import kind_of
     >>> from ..reachability.snapshot import TrackedContainer
@@ -307,7 +294,7 @@ _assigning = threading.RLock()
 class StateLock:
     """Context manager that holds the locks of all ``owners`` while a call of a graph with state runs.
 
-    It keeps the owners alive. Owners that have no lock yet share the lock of another owner, or a new lock.
+    It keeps the owners alive.
 
     >>> model, other = [], []
     >>> with StateLock([model]), StateLock([model, other]):
