@@ -589,7 +589,6 @@ class EnvironmentGuards:
 
     @functools.cached_property
     def lasting(self) -> EnvironmentGuards:
-        """Guards without those on per-thread modes of the framework, and without ``derived``."""
         return EnvironmentGuards(
             [guard for guard in self._guards if not guard.is_thread_mode], self._versions_of
         )
@@ -602,6 +601,5 @@ class EnvironmentGuards:
         return "" if broken is None else broken.what
 
     def reason(self) -> str:
-        """Return a message about the first guard that does not hold, or an empty string."""
         broken = first_broken(self._guards)
         return "" if broken is None or not broken.what else broken.change()

@@ -1,8 +1,6 @@
 """Distinction of bugs of this package from exceptions of the user's code and of frameworks.
 
-No fallback may hide a bug, which :func:`is_fault` recognizes. For :func:`owner_of_problem`, an exception
-inside a framework belongs to the code that called the framework. Functions of this package that only forward
-a call of the user are marked (:mod:`graph_compiler.forwarding`) and count as the user's.
+No fallback may hide a bug, which :func:`is_fault` recognizes.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Marks on the iterations of loops of the user's code whose trip count is symbolic.
 
 :class:`LoopMarker` marks the iterations, and :func:`loop_shims` replaces ``range``, ``enumerate``, ``zip``
-and ``reversed`` for that. :mod:`.loop_syntax` finds the loop that a frame runs, and checks what an iteration
-changes.
+and ``reversed`` for that.
 """
 
 from __future__ import annotations

@@ -32,9 +32,8 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 @dataclass(frozen=True)
 class Found:
-    """A loop in the source of a function.
+    """Loop in the source of a function.
 
-    loop: the ``for`` or ``while`` statement.
     names: variables in the loop that are live at the start of an iteration.
     after: names that occur outside the loop with the context ``ast.Load``.
     own: parameters of the function, and variables that it assigns, without globals and nonlocals.
@@ -47,7 +46,7 @@ class Found:
 
 
 class Conditions(NamedTuple):
-    """The conditions that the test of a ``while`` joins by ``and`` or ``or``.
+    """Conditions that the test of a ``while`` joins by ``and`` or ``or``.
 
     negated: for each condition, True if it is under ``not``; empty if the test has another form.
     any_of: True if the conditions are joined by ``or``.

@@ -1,8 +1,7 @@
 """Construction of a recorded graph (``Recorder``): values of arrays, calls that were made, and guards.
 
-This code is independent of frameworks. A value represents an array *object* or a number of the user's
-program. A node may write to values (``record.writes``), and its outputs may be views of other values
-(``record.views``: output index -> value).
+A value represents an array *object* or a number of the user's program. A node may write to values
+(``record.writes``), and its outputs may be views of other values (``record.views``: output index -> value).
 """
 
 from __future__ import annotations
@@ -32,11 +31,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Savepoint:
-    """The guards and assumptions of a recording at one moment, restored by :meth:`Recorder.give_up`.
+    """Guards and assumptions of a recording at one moment, restored by :meth:`Recorder.give_up`.
 
     guards: number of guards of the graph.
     keys: keys of the guards, and of the checks in open blocks.
-    assumptions: the assumptions.
     """
 
     guards: int
@@ -52,9 +50,8 @@ class LengthAsked(TracingError):
 
 
 class Recorder:
-    """The graph of a recording in progress, with the values of the arrays that the user's code holds.
+    """Graph of a recording in progress, with the values of the arrays that the user's code holds.
 
-    graph: the graph under construction.
     varying: values that may differ between calls.
     numbers: inputs that are Python numbers.
     arguments: inputs of all open blocks.
@@ -198,7 +195,6 @@ class Recorder:
         return value
 
     def maker(self, value: Value) -> Node | None:
-        """Return the node that made ``value`` in the current or an enclosing block, or None."""
         found = self.graph.maker(value)
         if found is not None or not self._around:
             return found
@@ -260,7 +256,6 @@ class Recorder:
         return bool(self._around)
 
     def is_inside(self, value: Value) -> bool:
-        """Return True if ``value`` was made in an open block or is an argument of an open block."""
         if not self._around or value in self.arguments:
             return bool(self._around)
         nodes, makers = self._around[0]

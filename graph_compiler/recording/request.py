@@ -39,7 +39,6 @@ class AbandonedWay:
 
 
 def log_abandoned_way(name: str, way: str, problem: BaseException) -> AbandonedWay:
-    """Log that the attempt ``way`` to make the graph ``name`` ended with ``problem``, and return a record."""
     # Exceptions of compilers have many lines; the first one says what happened.
     first = next((line.strip() for line in str(problem).splitlines() if line.strip()), "")[:_MOST_LETTERS]
     made = AbandonedWay(way, f"{type(problem).__name__}{f': {first}' if first else ''}", _place(problem))
@@ -155,9 +154,6 @@ def _name_of(which: Any, names: list[str]) -> str:
 class Request:
     """One call to be recorded, with the options of the recording.
 
-    function: the callable to record.
-    args: positional arguments of the call.
-    kwargs: keyword arguments of the call.
     name: name of the graph.
     same_framework: True if the graph will run in the framework of the function.
     places: locations outside the arguments that are known to hold state.
@@ -188,7 +184,6 @@ class Request:
 class Recording:
     """Result of a recording: the graph, and what is needed to run it.
 
-    graph: the graph.
     weights: the frontend's implementation of :class:`graph_compiler.contracts.Weights`.
     environment: guards on objects outside the arguments.
     places: locations outside the arguments that hold state.

@@ -293,7 +293,6 @@ class Size:
         yield from self._terms.values()
 
     def symbols(self) -> Iterator[Symbol]:
-        """Yield the symbols of the size, including those in arguments of functions; symbols may repeat."""
         for atom in self.atoms():
             if isinstance(atom, Symbol):
                 yield atom
@@ -568,7 +567,6 @@ def apply(function: str, *arguments: Scalar) -> Scalar:
 
 
 def negate(condition: Scalar) -> Scalar:
-    """Return the negation of a condition, a bool or boolean size."""
     if not isinstance(condition, Size):
         return not condition
     atom = next(condition.atoms())

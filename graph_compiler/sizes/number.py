@@ -166,7 +166,6 @@ class SymbolicNumber:
         return int(item) if issubclass(cls, int) else None
 
     def wrap_result(self, expression: Scalar) -> Any:
-        """Return the object that the user's code receives for a result of arithmetic."""
         # Iterations such as Newton's method would triple the length of an expression each time.
         if isinstance(expression, Size) and expression.weight > _HEAVIEST:
             expression = self.decide(expression)

@@ -143,7 +143,6 @@ def registered_class(cls: type) -> type | None:
 
 
 def parts_of(value: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """Return the keys and parts of an object of a registered class."""
     cls = registered_class(type(value))
     assert cls is not None
     pairs = tuple(_registered[cls][0](value))
@@ -202,14 +201,13 @@ def build(cls: type, keys: Sequence[Any], children: Sequence[Any]) -> Any:
 
 
 def maker_of(cls: type) -> Callable[[type, Sequence[Any], Sequence[Any]], Any]:
-    """Return the function that builds an object of ``cls`` from (class, keys, children)."""
     kind = kind_of(cls)
     made: Callable[[type, Sequence[Any], Sequence[Any]], Any] = kind[2] if kind else making.make_object
     return made
 
 
 def is_called_with_items(cls: type) -> bool:
-    """Return True if ``cls`` seems to have no constructor that changes the items of a call.
+    """Return True if ``cls`` seems to have no constructor written by a user.
 
     >>> class Row(list):
     ...     def __init__(self, width):

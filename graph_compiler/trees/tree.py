@@ -179,7 +179,6 @@ def same_static(left: Any, right: Any) -> bool:
 
 
 def _are_same_items(one: Any, other: Any) -> bool:
-    """Return True unless two equal items differ in type, digits, the sign of zero or the like."""
     is_exact = isinstance(one, (tuple, frozenset, complex)) or _is_value(one) or _is_numpy_scalar(type(one))
     return type(one) is type(other) and (not is_exact or same_static(one, other))
 
@@ -304,7 +303,6 @@ def flatten(
 
 
 def plain_classes(tree: Tree) -> Tree:
-    """Return the tree with each shim class of a branch replaced by the class that the shim replaces."""
     if not isinstance(tree, Branch):
         return tree
     return type(tree)(plain_class(tree.type), tree.keys, tuple(map(plain_classes, tree.children)))
@@ -382,7 +380,6 @@ def terminals(tree: Tree) -> Iterator[Leaf | Static]:
 
 
 def is_plain_nest(tree: Tree) -> bool:
-    """Return True if the tree consists only of leaves in tuples, lists and dicts, not subclasses of these."""
     if isinstance(tree, Branch):
         return tree.type in (tuple, list, dict) and all(map(is_plain_nest, tree.children))
     return isinstance(tree, Leaf)

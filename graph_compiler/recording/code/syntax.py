@@ -54,7 +54,6 @@ def definition_of(code: CodeType) -> ast.FunctionDef | None:
 
 
 def syntax_of(code: CodeType) -> ast.FunctionDef | ast.Lambda | None:
-    """Return the ``def`` or ``lambda`` of a function in its file, or None if not found or not unique."""
     if code.co_name != "<lambda>":
         return definition_of(code)
     tree = tree_of(code.co_filename)

@@ -1,9 +1,7 @@
 """``trace``: Python statements on values that depend on the inputs, recorded as operations with regions.
 
-The source of a function is rewritten (:mod:`.conversion`), so that ``if``, ``while`` and ``for`` statements
-call :mod:`.statements` with their blocks as functions. Outside a recording, and on values that Python
-knows, these statements run as in Python. On arrays of an open recording, the frontend
-(:class:`.regions.Regions`) records both branches, or one iteration of a loop.
+The source of a function is rewritten (:mod:`.conversion`), so that its statements call :mod:`.statements`
+with their blocks as functions.
 """
 
 from .recorded_regions import RecordedRegions as RecordedRegions

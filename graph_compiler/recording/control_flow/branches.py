@@ -114,10 +114,8 @@ class Raised(Signal):
 class Trials:
     """Trial runs of the blocks of one statement, before they are recorded.
 
-    regions: the open recording.
     place: file and line of the statement.
     what: description of the block for messages.
-    functions: the blocks.
     cells: the closure cells of the variables that the blocks assign.
 
     The constructor raises ``TracingError`` if a closure variable of the blocks is found to hold an iterator.

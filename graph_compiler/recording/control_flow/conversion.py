@@ -1,8 +1,7 @@
 """Rewriting of a function's source (``convert_function``).
 
-Statements become calls of :class:`.statements.Statements` with their blocks as functions. The variables
-that a block shares with the code around it are closure cells, which the functions of all blocks have in
-common. All lines keep their numbers and file, so that errors and origins name the user's own lines.
+Statements become calls of :class:`.statements.Statements` with their blocks as functions, which share the
+variables of the function as closure cells.
 """
 
 from __future__ import annotations

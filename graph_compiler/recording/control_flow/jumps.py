@@ -1,8 +1,4 @@
-"""Rewriting of ``return``, ``break`` and ``continue`` to flags, and analysis of the variables of blocks.
-
-A test of the flags skips the statements that a jump would skip. See :func:`lower_jumps` and
-:class:`Liveness`.
-"""
+"""Rewriting of jumps to flags (:func:`lower_jumps`), and analysis of live variables (:class:`Liveness`)."""
 
 from __future__ import annotations
 
@@ -287,7 +283,6 @@ _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 def reads(*nodes: ast.AST | None) -> Names:
-    """Return the names that ``nodes`` and functions inside read, including ``x`` in ``x += 1``."""
     inside = (inner for node in nodes if node is not None for inner in ast.walk(node))
     return frozenset(
         inner.id for inner in inside if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Load)

@@ -1,8 +1,7 @@
 """Lists that iterations of a recorded loop append to, whose length is a size after the loop.
 
-Some functions, such as ``len``, ``sum`` and the framework's ``stack``, accept them without a guard on their
-exact length, and traced functions of the user receive them unchanged. Other functions receive plain lists,
-under guards on the lengths.
+Some functions, such as ``len`` and the framework's ``stack``, accept them without a guard on their exact
+length.
 """
 
 from __future__ import annotations
@@ -45,9 +44,7 @@ from .variables import (
 class StackedItems:
     """Consecutive items of a list, stacked: each leaf is an array with one row per item.
 
-    form: form of an item.
-    arrays: the array of each leaf of the form.
-    kinds: kinds of the leaves.
+    arrays: the array of each leaf of ``form``, the form of an item.
     length: number of items, an int or a size.
     """
 
@@ -310,9 +307,6 @@ class ListInIteration(GrowingView):
 class _AppendedPart:
     """Items that each iteration appends at one point of its body.
 
-    form: form of an item.
-    kinds: kinds of its leaves.
-    length: number of items.
     is_item: True for a single item, False for ``StackedItems``.
     """
 

@@ -1,8 +1,6 @@
 """Recording of a loop as ``scan`` or ``while_loop`` (``LoopRecorder``), with its carry.
 
-Variables that iterations change are carried as arrays with the same kinds before and after an iteration. A
-Python number takes the kind of the array that an iteration replaces it by. Lists that iterations append to
-become stacked outputs.
+Variables that iterations change are carried as arrays with the same kinds before and after an iteration.
 """
 
 from __future__ import annotations
@@ -390,11 +388,10 @@ CarryKey = tuple[str, int]
 # ---------------------------------------------------------------------------------------------- loop recorder
 @dataclass
 class _Carried:
-    """A leaf of a variable that is part of the carry.
+    """Leaf of a variable that is part of the carry.
 
     place: variable and index of the leaf.
     first: value of the leaf before the first iteration; zeros if the variable is first assigned in one.
-    kind: kind of the leaf in all iterations.
     """
 
     place: CarryKey
@@ -406,7 +403,6 @@ class LoopRecorder:
     """Recorder of one loop at ``place`` in the user's file.
 
     what: description of the loop for messages.
-    functions: the blocks of the loop.
     goes_on(): the condition of the loop.
     guarded: variables that are read after the loop only if an iteration has assigned them.
     surely_runs: True if the loop has at least one iteration.
@@ -469,7 +465,6 @@ class LoopRecorder:
             raise raised.problem from None
 
     def settles(self, step: Callable[[], None]) -> bool:
-        """Find the carry by trial iterations, and return False if these cannot be recorded."""
         self.probe = self.goes_on
         try:
             self._settle(step, ())

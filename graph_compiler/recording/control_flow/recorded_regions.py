@@ -1,7 +1,6 @@
 """Regions of frontends that record calls one by one.
 
-A block is recorded on proxies of its inputs. Outside of blocks, the results that a node has while recording
-are those of running the loop or branch in Python, unrecorded.
+A block is recorded on proxies of its inputs.
 """
 
 from __future__ import annotations
@@ -92,7 +91,6 @@ class OpenRecording(Protocol):
 class MemoryOwner:
     """Owner of the memory of a block's output.
 
-    value: the owner.
     is_new: True if the block made the memory, and no array from outside may share it.
     is_fixed: True if the frontend treats the output as immutable.
     """

@@ -170,7 +170,6 @@ class Statements:
         return self.choice(left, lambda: left, right)
 
     def truth(self, item: Any) -> Any:
-        """Return the truth value of an operand of ``and`` or ``or``, which may be an array or a symbol."""
         found = regions_of(item)
         if found is not None:
             return found.truth(item)

@@ -255,7 +255,6 @@ def stored_in(code: types.CodeType) -> frozenset[str]:
 
 @functools.lru_cache(maxsize=1024)
 def appended_in(code: types.CodeType) -> frozenset[str]:
-    """Return the free variables of ``code`` that it, or a function inside it, seems to append to."""
     steps = list(dis.get_instructions(code))
     own = {
         one.argval
@@ -311,9 +310,8 @@ def flatten_containers(item: Any) -> tuple[ContainerForm, list[Any]]:
 # -------------------------------------------------------------------------------- leaves of variables
 @dataclass(frozen=True, eq=False)
 class VariableLeaf:
-    """A leaf of the value of a variable.
+    """Leaf of the value of a variable.
 
-    item: the object.
     kind: dtype and shape; None if the leaf is neither an array nor a number.
     """
 

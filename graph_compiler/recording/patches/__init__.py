@@ -1,9 +1,7 @@
 """Patches of functions and attributes while a function is recorded: to observe calls or to answer them.
 
-A feature is a table of :class:`Patch` rows: the function or attribute, the kind of patch, and what to do
-when it is called. :class:`PatchSet` joins tables, and :func:`patching` installs their shims for one
-recording. Shims are made again only if the patched functions have changed; when called, they look up the
-recordings that are open.
+A feature is a table of :class:`Patch` rows. :class:`PatchSet` joins tables, and :func:`patching` installs
+their shims for one recording.
 """
 
 from .patch import Patch as Patch

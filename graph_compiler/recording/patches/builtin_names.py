@@ -1,9 +1,7 @@
 """Shims for ``int``, ``float``, ``complex``, ``len`` and ``type`` in the modules of the user's functions.
 
 The builtins require Python numbers, which symbolic numbers are not, and ``type`` of a proxy should be the
-class that it represents. While recording, these modules hold shims under the names. If a module also passes a
-name other than ``type`` on as a value (``dtype=float``, ``return len``), the name keeps the builtin, and
-since Python 3.11 the code of its calls is rewritten to look up the shim under another name.
+class that it represents.
 """
 
 from __future__ import annotations
@@ -35,7 +33,6 @@ _BY_KEY = frozenset({"max", "min", "sorted"})
 class _Use(NamedTuple):
     """One use of a builtin's name in a file.
 
-    name: the name.
     inside: first lines of the functions whose scope contains the use, outermost first. For a parameter, this
         includes the function that has it.
     is_called: True if the name is called.
@@ -115,7 +112,6 @@ def _first_line(function: Any) -> int:
 
 
 def _annotated(node: Any, texts: bool) -> Iterator[ast.AST]:
-    """Yield the nodes of the annotation of ``node`` itself, if it has one that functions do not evaluate."""
     kinds = (ast.AnnAssign, ast.arg, ast.FunctionDef, ast.AsyncFunctionDef) if texts else (ast.AnnAssign,)
     annotation = (
         (node.returns if isinstance(node, _FUNCTION_NODES) else node.annotation)
@@ -314,6 +310,8 @@ def conversion_replacements(places: Iterable[LookedUp], symbols: Symbols) -> lis
         files.setdefault(key, set()).add(space.get("__file__") or file)
         functions.setdefault(key, {}).update((id(function), function) for function in calling)
     known = [key for key, space in spaces.items() if _is_pythons_own(space, key[1])]
+    # A name that a file also passes on as a value (``dtype=float``) keeps the builtin there. The shim gets an
+    # alias, which the rewritten code of calls looks up.
     shimmed = [key for key in known if _is_only_called(key[1], files[key])]
     passed_on = [key for key in known if key not in shimmed]
     names: dict[int, set[str]] = {}

@@ -63,7 +63,6 @@ class GlobalReads:
         self._functions[code.co_names, code.co_code, id(space)] = types.FunctionType(code, space)
 
     def functions(self) -> list[types.FunctionType]:
-        """Return functions that read the noted globals, so that a search of references finds these."""
         for space in self._whole.values():
             for name in names_in(space):
                 self.note(space, name)

@@ -109,10 +109,9 @@ Kind = Callable[["Patch", "PatchSet", Any], Any]
 
 
 class Patch(NamedTuple):
-    """A function or attribute that is patched during a recording.
+    """Function or attribute that is patched during a recording.
 
     owner: the module, class or object that has the function or attribute.
-    name: name of the function or attribute in ``owner``.
     kind: function that makes the shim, such as :func:`assume_result`.
     on_read: callback of the shim, if ``kind`` uses one.
     """

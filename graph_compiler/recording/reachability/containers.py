@@ -1,8 +1,7 @@
-"""How each kind of container is read, changed and restored, and which of its parts a graph reads.
+"""Reading, changing and restoring of containers by kind, and the parts of them that a graph reads.
 
-Kinds are, for example, lists, dicts, closure cells, globals, classes and objects. :func:`kind_of` is for
-containers that a function finds outside its arguments. :func:`given_kind` is for arguments, whose items are
-read through the methods of their class, as the caller reads them.
+:func:`kind_of` is for containers that a function finds outside its arguments. :func:`given_kind` is for
+arguments, whose items are read through the methods of their class, as the caller reads them.
 """
 
 from __future__ import annotations

@@ -272,7 +272,7 @@ def packages_named(function: types.FunctionType) -> list[str]:
 
 @functools.lru_cache(maxsize=4096)
 def _plain_names(code: types.CodeType) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
-    """Return the names of globals and of attributes that ``code`` reads, or None if it is more complex."""
+    """Return the names of globals and attributes that ``code`` reads, or None if it may use others."""
     if code.co_freevars or code.co_cellvars:
         return None
     globals_read, others = dict[str, None](), dict[str, None]()

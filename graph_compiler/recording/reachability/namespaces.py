@@ -22,10 +22,9 @@ from .references import function_layers, named_objects
 
 
 class _Entry(NamedTuple):
-    """An attribute whose name no code has read so far.
+    """Attribute whose name no code has read so far.
 
     number: position in the order in which attributes were added.
-    item: value of the attribute.
     in_module: True if the owner of the attribute is a module.
     is_setter: True if the attribute is a data descriptor of a class, which setting an attribute of an
         instance calls.
@@ -104,7 +103,6 @@ class NameIndex:
         return False
 
     def add(self, name: str, item: Any, in_module: bool = False, is_setter: bool = False) -> bool:
-        """Return True if code may use the name; otherwise store ``item`` until it does, and return False."""
         if self.is_used(name, in_module, is_setter):
             return True
         self._added += 1
@@ -133,11 +131,9 @@ _CODE = (types.FunctionType, types.MethodType, functools.partial, staticmethod, 
 class ModuleNamespace:
     """Globals that some functions share, with the names that the functions read.
 
-    held: the dict of the module.
     names: names that the code of the functions reads.
     unread: names of globals that functions from another file than the module's read, such as functions that
         ``exec`` has created.
-    functions: the functions that were added.
     is_own: True for the globals of a recorded function: :meth:`looks_up` then accepts every name.
     """
 
@@ -164,7 +160,6 @@ class ModuleNamespace:
         return str(self.held.get("__file__", ""))
 
     def files_with(self, name: str) -> set[str]:
-        """Return the files of the functions that read ``name``, or the module's file if no function does."""
         found = {
             function.__code__.co_filename
             for function in self.functions

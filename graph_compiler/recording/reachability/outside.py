@@ -34,7 +34,7 @@ _ASKED_BY_PYTHON = frozenset(
 
 
 def absent_globals(reach: Reached, free: FreeParts) -> Iterator[EnvironmentGuard]:
-    """Yield guards that fail once a name that functions of ``reach`` look up appears where it was not."""
+    """Yield guards on the absence of globals and builtins that functions of ``reach`` look up."""
     spaces = {id(function.__globals__): function.__globals__ for function in reach.functions}
     looked_up: dict[int, set[str]] = {key: set() for key in spaces}
     for function in reach.functions:
@@ -62,7 +62,6 @@ class MissingNames:
 
     They are names read by code that handles exceptions, and strings that may be names of attributes.
 
-    names: the names.
     all: True if code reads all attributes, or reads them by unknown strings.
     """
 
@@ -76,7 +75,6 @@ class MissingNames:
         self._read_of: dict[int, list[str]] = {}
 
     def missing(self, owner: Any) -> frozenset[str]:
-        """Return the names that neither the ``__dict__`` of ``owner`` nor its class has."""
         cls = type(owner)
         if cls not in self._not_in:
             self._not_in[cls] = self.names.difference(*(vars(base) for base in cls.__mro__))
@@ -84,7 +82,6 @@ class MissingNames:
         return names if names.isdisjoint(own) else names.difference(own)
 
     def not_inherited(self, cls: type) -> frozenset[str]:
-        """Return the names that neither a base of ``cls`` nor its metaclass defines; ``cls`` itself may."""
         metaclass: type = type(cls)
         above = (*cls.__mro__[1:], *metaclass.__mro__)
         if above not in self._not_above:

@@ -160,7 +160,6 @@ def names_of_builtins(function: types.FunctionType) -> list[str]:
 
 
 def reads_modules_whole(function: types.FunctionType) -> bool:
-    """Return True if ``function`` may read names of a module that its code does not contain (``dir``)."""
     return "" in fragments_read(function.__code__) or not _WHOLE_MODULE.isdisjoint(
         names_read(function.__code__)
     )

@@ -98,9 +98,8 @@ class TrackedContainer:
 
 @dataclass(frozen=True)
 class Change:
-    """A part of a container that differs from the snapshot.
+    """Part of a container that differs from the snapshot.
 
-    held: the container.
     key: key of the part; :data:`ORDER` for the order of a dict's items.
     before: the part in the snapshot; :data:`MISSING` if it is new; the keys for :data:`ORDER`.
     now: the part now; :data:`MISSING` if it was removed; the keys for :data:`ORDER`.

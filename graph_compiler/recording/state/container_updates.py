@@ -225,7 +225,6 @@ Item = Callable[[Any], Any]
 
 
 def updates_to_json(updates: Iterable[ContainerUpdate] | None, item: Item) -> Any:
-    """Return the updates in a form for JSON; None stays None. ``item`` converts objects in them."""
     if updates is None:
         return None
     return [

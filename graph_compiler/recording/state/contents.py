@@ -231,7 +231,6 @@ class Caches:
         self._known: dict[int, Any] = {}
 
     def begin(self, caches: Iterable[Any]) -> None:
-        """Begin an attempt: register new ``caches``, then clear all that were empty when registered."""
         for cache in caches:
             # A cache that had results before the first attempt keeps them, because the user's code may rely
             # on these.

@@ -114,7 +114,6 @@ class StatePlace:
             self.held.kind.refill(self.held.item, _parts(value))
 
     def saved(self) -> Any:
-        """Return a value with which :meth:`write` restores the place."""
         held = self.read()
         # The object itself would change with the place.
         return copy.copy(held) if self.whole and held is self.held.item else held
@@ -250,7 +249,6 @@ class ExternalState:
 
     @property
     def takes_arguments(self) -> bool:
-        """True if the call stores an object from the arguments at a place."""
         items = (one.item for one in self.replaced)
         # The path of an object in the arguments starts with 0 or 1, and that of one in the state with 2.
         return any(isinstance(item, FromArguments) and item.path[0] < 2 for item in items)
@@ -339,7 +337,6 @@ class Reserved:
             _take(self._held)
 
     def only(self, is_changed: Callable[[Any], bool]) -> None:
-        """Keep only the locks with an owner for which ``is_changed`` returns True."""
         if not self._held:
             return
         wanted = _distinct(slot for slot in self._slots if is_changed(slot.owner))
