@@ -73,10 +73,7 @@ class BlockLines:
                 origins[:] = [(line - (line > place), origin) for line, origin in origins]
 
     def take(self, inner: BlockLines) -> None:
-        """Append the lines of an inner block at the current indentation, and their origins.
-
-        Leading blank lines are left out.
-        """
+        """Append the lines of an inner block at the current indentation, and their origins."""
         texts = list(dropwhile(lambda text: not text, inner.texts))
         first = len(self.texts) - (len(inner.texts) - len(texts))
         self.inner_origins += [
@@ -121,11 +118,7 @@ class Folding:
             self.operands.append(last)
 
     def into_node(self, node: Node, expression: str) -> str:
-        """Return ``expression`` of ``node`` with expressions of the last lines inlined.
-
-        An expression is inlined only if ``node`` alone uses it, if it comes from the same line of the
-        original, and if the result is not too long. Its line is removed.
-        """
+        """Inline expressions of the last lines into ``expression`` of ``node``, and remove these lines."""
         while self.operands and self.operands[-1][0] == len(self.lines.texts):
             _, before, inner = self.operands[-1]
             (value,) = before.outputs
@@ -144,11 +137,7 @@ class Folding:
         return expression
 
     def into_results(self, text: Sequence[str], outputs: Sequence[Any]) -> list[str]:
-        """Return ``text``, the texts of ``outputs``, with expressions of the last lines inlined.
-
-        An expression is inlined only if its value occurs once in ``outputs``, the result is not too long, and
-        effects keep their order. Its line is removed.
-        """
+        """Inline expressions of the last lines into the texts of ``outputs``, and remove these lines."""
         found, first, has_effect = list(text), len(text), False
         while self.ends and self.ends[-1][0] == len(self.lines.texts):
             _, node, expression = self.ends.pop()
@@ -219,7 +208,6 @@ class ValueUses:
         return self.made.intersection(self.last_use.get(node, ())).intersection(node.outputs)
 
     def is_only_read_by(self, node: Node, item: Value) -> bool:
-        """Return True if ``node`` is the last to read ``item``, reads it once, and may reassign its name."""
         return (
             item in self.own
             and item in self.last_use.get(node, ())

@@ -82,10 +82,7 @@ NO_WEIGHTS = LayerWeights({}, {})
 
 
 def indexed_weights_by_block(graph: Graph) -> dict[int, LayerWeights]:
-    """Return, for blocks that several ``call`` nodes run, the operands that they can read from a dict.
-
-    The keys are ``id(block)``. Nodes with a checkpoint do not count.
-    """
+    """Return the weights that functions of repeated blocks can read from dicts, by ``id`` of the block."""
     calls: dict[int, list[Node]] = {}
     for node in distinct(graph.nodes):
         if node.op == "call" and not node.params["checkpoint"]:
@@ -120,10 +117,9 @@ def _indexed_weights(nodes: Sequence[Node], held: Mapping[Value, HolderEntry]) -
 
 
 def common_number(names: Sequence[str]) -> tuple[str, str, list[int]] | None:
-    """Return the texts before and after the one number in which names differ, and the number in each name.
+    """Return the texts around the one number in which names differ, and the number in each name, or None.
 
-    Return None if they differ in anything else, or if a number has leading zeros. ``names`` must contain at
-    least two different names.
+    ``names`` must contain at least two different names.
     """
     another = next(name for name in names if name != names[0])
     pairs = [difference(names[0] if name != names[0] else another, name) for name in names]
@@ -175,11 +171,7 @@ class Stack(NamedTuple):
 
 
 def stacks_of(graph: Graph) -> dict[Node, Stack]:
-    """Return, by ``stack`` node, the ``Stack`` of operands whose names differ only in one number.
-
-    The node must stack several parameters along axis 0 that are neither used elsewhere nor written to. Nodes
-    in regions, and names that contain ``*``, are left out.
-    """
+    """Return, by ``stack`` node, the weights of layers that can be read as one array."""
     uses = Counter(value for node in graph.nodes for value in node.uses)
     uses.update(graph.roots())
     written = {effect.target for effect in graph.effects if effect.kind == "buffer"}

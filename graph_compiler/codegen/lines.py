@@ -18,9 +18,7 @@ _STRING_OR_NEGATIVE = re.compile(
 
 
 def inline_expression(expression: str, name: str, inner: str) -> str | None:
-    """Return ``expression`` with ``inner`` substituted for ``name``, in parentheses if these may be needed.
-
-    Return None if ``name`` does not occur exactly once as a value, or if ``inner`` or the result is too long.
+    """Return ``expression`` with ``inner`` in place of ``name``, or None if it cannot be inlined.
 
     >>> inline_expression("jnp.sum(mul, axis=1)", "mul", "x * 2.0")
     'jnp.sum(x * 2.0, axis=1)'
@@ -177,10 +175,7 @@ def _parts(line: str, masked: str, left: int, right: int) -> tuple[list[str], st
 def _outside_of_brackets(
     masked: str, left: int, right: int
 ) -> tuple[list[int], list[int], list[tuple[int, int]], bool]:
-    """Return the places of commas, of spaces before operators, and of brackets, and True if there is a colon.
-
-    Those inside of other brackets in ``masked[left:right]`` are left out.
-    """
+    """Return positions of commas, operators and brackets that are in no brackets, and True for a colon."""
     depth, opened, has_slice = 0, 0, False
     commas: list[int] = []
     operators: list[int] = []

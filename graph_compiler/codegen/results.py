@@ -63,8 +63,7 @@ class ResultText:
 def result_text(graph: Graph, literal: Callable[[Any], Any], names: Namespace) -> ResultText:
     """Return the expression that builds the result from the outputs of ``graph``.
 
-    ``literal`` maps a leaf to an object whose ``repr`` is its source text. New names are taken from
-    ``names``.
+    ``literal`` maps a leaf to an object whose ``repr`` is its source text.
     """
     result = ResultText()
     result.text = _Results(result, names, (repr(literal(leaf)) for leaf in graph.outputs)).text(
@@ -90,10 +89,7 @@ class _Results:
         return repr(value) if _is_literal(value) else self._expression_of(value) or self._named_object(value)
 
     def _expression_of(self, value: Any) -> str | None:
-        """Return an expression that evaluates to ``value`` or an equal object; None if none is known.
-
-        Import or bind the names in it.
-        """
+        """Return an expression that evaluates to ``value`` or an equal object; None if none is known."""
         if isinstance(value, type):
             return self._class(value)
         if isinstance(value, enum.Enum):
@@ -117,10 +113,7 @@ class _Results:
         return f"{self._class(make)}({', '.join(map(repr, args))})"
 
     def _member(self, value: Any) -> str | None:
-        """Return the name of a module member whose ``repr`` is its name, such as ``torch.float32``, or None.
-
-        Import the name into the source.
-        """
+        """Return the name of a module member that is its ``repr``, such as ``torch.float32``, or None."""
         module, _, name = repr(value).rpartition(".")
         return (
             self._imported(module, name)
@@ -189,10 +182,7 @@ class _Results:
 
 
 def _is_literal(value: Any) -> bool:
-    """Return True for numbers, strings, bytes and None, and for tuples, lists and slices of these.
-
-    Infinities, NaN and objects of subclasses do not count.
-    """
+    """Return True if the ``repr`` of a value is known to evaluate to an equal value."""
     if type(value) in (tuple, list):
         return all(map(_is_literal, value))
     if type(value) is slice:

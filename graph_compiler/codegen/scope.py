@@ -49,9 +49,7 @@ class Definitions:
     def add(self, wanted: str, text: str, suffixes: Sequence[str], names: Namespace) -> str:
         """Add the definition ``text``, which contains ``OWN_NAME`` instead of the name, and return its name.
 
-        The name is ``wanted`` as an identifier, with a number if ``names`` or an open namespace contains it,
-        alone or with one of ``suffixes`` appended. All of these are reserved there. A text that was added
-        before keeps its name.
+        A text that was added before keeps its name.
         """
         if text not in self.named:
             free = (f"{legal(wanted)}_{count}" if count else legal(wanted) for count in itertools.count())
@@ -72,10 +70,7 @@ class Definitions:
         return [text.replace(OWN_NAME, name) for text, name in self.named.items()]
 
     def origins_in(self, source: str) -> list[tuple[int, Origin]]:
-        """Return pairs of a line of ``source``, counted from 1, and the origin of the node that wrote it.
-
-        ``source`` contains the definitions.
-        """
+        """Return the lines of ``source``, counted from 1, where definitions have nodes, and their origins."""
         found = []
         for text, own in zip(self.texts(), self.named):
             first = source.count("\n", 0, source.find(text)) + 1
@@ -328,15 +323,11 @@ class BlockWriter:
         return names
 
     def name_carry(self, node: Node, body: Region, is_statement: bool = True) -> list[str]:
-        """Return names for the carry of a loop, before and after each iteration of ``body``.
-
-        An entry keeps the name of its initial value only if ``body`` has an input of that name for it, and if
-        nothing but this loop still reads the value or, in a loop that is written as a Python statement
-        (``is_statement``), no iteration changes the entry. Other entries get new names.
-        """
+        """Return the names of a loop's carry, which keeps the names of initial values where this is safe."""
         names = []
         for place in range(node.params["carried"]):
             item, given = node.inputs[place], body.block.inputs[place]
+            # In a Python statement, an entry that no iteration changes may share its name with other readers.
             is_unchanged = is_statement and body.block.outputs[place] is given
             if (
                 isinstance(item, Value)
@@ -357,10 +348,7 @@ class BlockWriter:
         return name
 
     def _release_after(self, node: Node) -> list[Value]:
-        """Return the values of this block that ``node`` is the last to read, and free their names.
-
-        Values whose name another value still has are left out.
-        """
+        """Free the names of this block's values that ``node`` is the last to read, and return the values."""
         gone = []
         for value in self.uses.last_use.get(node, ()):
             if value in self.uses.own and value not in node.outputs:
@@ -403,8 +391,7 @@ class BlockWriter:
     ) -> RegionText:
         """Write a region for a nested function or the body of a statement, and return its text.
 
-        Its first inputs get the names ``inputs``. The others are ``captured``, arguments that keep the text
-        they have in this scope. With ``is_assigning``, the region may assign the names ``inputs`` again.
+        ``inputs`` are names for its first inputs, and ``captured`` are arguments for the others.
         """
         block = region.block
         assigned = [
@@ -428,24 +415,19 @@ class BlockWriter:
         return self.folding.into_results([repr(self.literal(item)) for item in outputs], outputs)
 
     def write_separately(self, region: Region, inputs: Sequence[str]) -> RegionText:
-        """Write a region for a separate function, and return its text.
-
-        ``inputs`` are the names of all its inputs. Lines that read sizes which nothing uses are dropped.
-        """
+        """Write a region for a separate function, whose arguments are ``inputs``, and return its text."""
         block = region.block
         scope = BlockWriter(self.shared, block.nodes, block.outputs, self)
         scope.text.update(zip(block.inputs, inputs, strict=True))
         scope.write()
         outputs = scope.results(block.outputs)
+        # Some lines read sizes that nothing uses.
         for name in scope.symbols.values():
             scope.lines.drop_unread(name, outputs)
         return RegionText(scope, outputs)
 
     def drop(self, value: Value, reads: int = 1) -> None:
-        """Remove the line that assigns ``value`` if nodes read it ``reads`` times and no other line names it.
-
-        The line of an output of the block stays.
-        """
+        """Remove the line that assigns ``value`` if nodes read it ``reads`` times and no other line does."""
         if self.uses.counts[value] == reads and value not in self.uses.needed:
             self.lines.drop_unread(self.text[value], [])
 
@@ -454,8 +436,7 @@ class BlockWriter:
     ) -> str:
         """Write a module-level function or class with ``write(scope, name)``, and return its name.
 
-        ``write`` receives a placeholder for the name. It may also define names that consist of the name and
-        one of ``suffixes``.
+        ``write`` receives a placeholder for the name.
         """
         definitions = self.shared.definitions
         names = Namespace([*self.shared.reserved, *definitions.taken, *self.shared.globals])
@@ -477,10 +458,7 @@ class BlockWriter:
         return name
 
     def define_region(self, region: Region, write: Callable[[BlockWriter, str], None]) -> str:
-        """Return the name of the function for a region, after writing it if it has none yet.
-
-        Regions with the same block share a function.
-        """
+        """Return the name of the function for a region, after writing it if it has none yet."""
         known, block = self.shared.functions, id(region.block)
         known[block] = known.get(block) or self.define(region.name, write)
         return known[block]

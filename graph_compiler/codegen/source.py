@@ -81,8 +81,7 @@ class Program:
 def write(graph: Graph, dialect: Dialect, header: str, target: Dialect | None = None) -> Program:
     """Return the program of ``graph`` in ``dialect``, with ``header`` as the docstring of its module.
 
-    ``target`` writes operations with regions, and has the prelude if ``dialect`` only names helpers. By
-    default, it is ``dialect``.
+    ``target`` writes operations with regions, and has the prelude if ``dialect`` only names helpers.
     """
     return _Writer(graph, dialect, target or dialect).program(header)
 
@@ -281,10 +280,9 @@ def _identifiers(text: str) -> list[str]:
 
 
 def _helpers(prelude: Any, function: str, known: frozenset[str] | None = None) -> list[FunctionType]:
-    """Return the functions of ``prelude`` that the text ``function`` uses, directly or through others.
+    """Return the functions of ``prelude`` to copy for the text ``function``, dependencies first.
 
-    Each comes after those that it uses, except in a cycle. ``known`` limits the functions that the text
-    itself may use; functions that these use need not be in it.
+    ``known`` limits the functions that the text itself may use.
     """
     if prelude is None:
         return []
@@ -327,10 +325,7 @@ def _source_of(helper: FunctionType) -> str:
 
 @functools.cache
 def _used_by(helper: FunctionType) -> tuple[str, ...]:
-    """Return the words in a helper's source that may be names of globals.
-
-    Attributes, and names of local variables alone, are left out.
-    """
+    """Return the words in a helper's source that may be names of globals."""
     codes = list(_codes_in(helper.__code__))
     # A variable of one function may have the name of a global or attribute in another.
     own = {name for code in codes for name in (*code.co_varnames, *code.co_cellvars)} - {
@@ -363,9 +358,7 @@ _retired: list[str] = []
 def load(program: Program, extra: Mapping[str, Any] | None = None) -> Callable[..., Any]:
     """Run the source of a program and return its function.
 
-    The source stays in ``linecache`` while the function is alive, so that tracebacks show it. ``extra`` has
-    further objects that the source refers to, by name. Raise ``FrameworkNotInstalled`` if a module that the
-    source imports is missing.
+    Raise ``FrameworkNotInstalled`` if a module that the source imports is missing.
     """
     while _retired:
         linecache.cache.pop(_retired.pop(), None)
@@ -385,6 +378,7 @@ def load(program: Program, extra: Mapping[str, Any] | None = None) -> Callable[.
     # package.
     scope.update({name: getattr(errors, name) for name in ERRORS if name in scope})
     function: Callable[..., Any] = scope[program.name]
+    # Tracebacks show the source while the function is alive.
     linecache.cache[filename] = (len(program.source), None, program.source.splitlines(True), filename)
     weakref.finalize(function, _retired.append, filename)
     return function

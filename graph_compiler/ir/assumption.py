@@ -32,10 +32,7 @@ class Assumption(Protocol):
         """
 
     def why_broken(self, call: MismatchedCall) -> str | None:
-        """Return a sentence that says why the condition rejects ``call``; None if no reason is found.
-
-        ``call`` matches the recorded call in structure, dtypes and ranks.
-        """
+        """Return the reason why the condition rejects ``call``; None if no reason is found."""
 
     def mapped(self, replaced: Substitution) -> Assumption | None:
         """Return the condition with ``replaced`` applied to its values and sizes.
@@ -55,7 +52,7 @@ class Assumption(Protocol):
 
 
 class MatcherNames(Protocol):
-    """Names and expressions for a call in generated matching code. Inputs are referred to by index."""
+    """Names and expressions for a call in generated matching code."""
 
     def given(self, number: int) -> str:
         """Return the name of the object passed for input ``number``."""
@@ -81,8 +78,7 @@ class MatcherNames(Protocol):
     def require_of_sizes(self, condition: str, words: Callable[[], str]) -> list[str]:
         """Return lines that reject the call unless a condition on sizes holds.
 
-        If sizes are unknown before the call, the lines may store the condition, to be checked when the traced
-        function runs. The text of its error begins with the result of `words`.
+        A check of sizes that are unknown before the call may be deferred; its error begins with ``words()``.
         """
 
 
@@ -95,10 +91,7 @@ class MismatchedCall(Protocol):
 
     @property
     def leaves(self) -> Sequence[Any]:
-        """Objects for the inputs: leaves of the arguments, then of the user's state.
-
-        The inputs after these, such as a random key, have none.
-        """
+        """Objects for the first inputs: leaves of the arguments, then of the user's state."""
 
     @property
     def kwargs(self) -> Mapping[str, Any]: ...
@@ -151,11 +144,9 @@ def input_number(item: Any, read: JsonReader) -> int:
 
 
 def first_difference(left: Any, right: Any, rounding: float = 0.0) -> tuple[str, Any, Any]:
-    """Return the index of the first element in which nested lists differ, and the two elements.
+    """Return the index of the first difference between nested lists, and the two elements there.
 
-    Elements are compared by :func:`same_elements`, with the tolerance ``rounding``. The index is a text, such
-    as ``[1][0]``. Inner lists of different lengths count as elements that differ. If ``left`` and ``right``
-    do not differ, or are not lists of equal length, return an empty text, ``left`` and ``right``.
+    The index is a text. If the lists differ in length or not at all, it is empty, and they are returned.
 
     >>> first_difference([[1, 2], [3, 4]], [[1, 2], [3, 5]])
     ('[1][1]', 4, 5)
@@ -169,11 +160,7 @@ def first_difference(left: Any, right: Any, rounding: float = 0.0) -> tuple[str,
 
 
 def same_elements(left: Any, right: Any, rounding: float = 0.0) -> bool:
-    """Return True if ``left`` and ``right`` are equal; NaN equals NaN, and 0.0 differs from -0.0.
-
-    Finite nonzero floats and complex numbers may differ by ``rounding`` times the absolute value of
-    ``right``. If ``left`` is a float or complex number, ``right`` must have the same type. Lists are compared
-    element by element.
+    """Compare nested elements; ``rounding`` is a relative tolerance for floats and complex numbers.
 
     >>> same_elements([1.0, float("nan")], [1.0, float("nan")]), same_elements(0.0, -0.0)
     (True, False)
@@ -183,6 +170,7 @@ def same_elements(left: Any, right: Any, rounding: float = 0.0) -> bool:
     if isinstance(left, list) and isinstance(right, list):
         return len(left) == len(right) and all(same_elements(*pair, rounding) for pair in zip(left, right))
     if isinstance(left, (float, complex)):
+        # The text of a number makes NaN equal to itself, and distinguishes 0.0 from -0.0.
         return type(left) is type(right) and (
             repr(left) == repr(right)
             or bool(rounding and left and magnitude(left - right) <= rounding * magnitude(right) < math.inf)

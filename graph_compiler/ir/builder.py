@@ -36,8 +36,7 @@ class Body:
 def close(*bodies: Body) -> tuple[tuple[Region, ...], tuple[Value, ...]]:
     """Return the regions of one node, and the outer values that they capture (closure conversion).
 
-    The captured values have to become operands of the node. In each region they are inputs after those of
-    the body. All regions of a node capture the same values, so one list of operands serves them all.
+    The captured values have to become operands of the node.
 
     >>> from graph_compiler.ir import Builder, Graph
     >>> build = Builder(Graph("f", "canonical"))
@@ -143,8 +142,7 @@ class Builder:
     """Builder that appends nodes to ``graph``. Each canonical operation without regions is a method.
 
     origin: source location given to the nodes.
-    outside(value): returns the node that produces a value which this builder did not create, or None; by
-        default, a lookup in ``graph``, if it has nodes already.
+    outside(value): returns the node that produces a value which this builder did not create, or None.
 
     >>> from graph_compiler.ir.graph import Graph
     >>> from graph_compiler.ops.registry import ArraySpec
@@ -178,8 +176,7 @@ class Builder:
     def apply(self, op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """Append a node for ``op`` and return its output, or a tuple of outputs.
 
-        If an array is known to equal the result, return it and append nothing. Raise ``UnknownOperation`` for
-        unknown or missing parameters.
+        If an array is known to equal the result, return it and append nothing.
         """
         params = check_params(op, params)
         if not (op.variadic or op.required <= len(inputs) <= len(op.inputs)):
@@ -190,7 +187,6 @@ class Builder:
         return self.append(op.name, inputs, params, op.infer(*map(_spec, inputs), **params))
 
     def maker(self, item: Any) -> Node | None:
-        """Return the node that produces ``item``; None if there is none, or if it is unknown."""
         if not isinstance(item, Value):
             return None
         made = self._made.get(item)
@@ -204,10 +200,7 @@ class Builder:
         specs: Any,
         regions: tuple[Region, ...] = (),
     ) -> Any:
-        """Append a node whose output has the spec ``specs``, and return the output.
-
-        If ``specs`` is a tuple, return a tuple of outputs. Operands and parameters are not checked.
-        """
+        """Append a node without a check of its arguments; return its output, or a tuple for several specs."""
         several = isinstance(specs, tuple)
         shared: dict[int, Size] = {}
         outputs = tuple(
@@ -224,10 +217,7 @@ class Builder:
 
     @contextmanager
     def block(self) -> Iterator[list[Node]]:
-        """Yield a list that collects the nodes appended inside the context: the body of a region.
-
-        After the context, the graph has the nodes that it had before.
-        """
+        """Yield a list that collects the nodes appended inside the context: the body of a region."""
         outside, self.graph.nodes = self.graph.nodes, []
         try:
             yield self.graph.nodes
@@ -235,10 +225,7 @@ class Builder:
             self.graph.nodes = outside
 
     def body(self, name: str, inputs: Sequence[Value], write: Callable[..., Any]) -> Body:
-        """Return the body that ``write(*inputs)`` builds, without appending it to the graph.
-
-        ``write`` returns a tuple of outputs and may use values of the enclosing scope.
-        """
+        """Return the body that ``write(*inputs)`` builds, without appending it to the graph."""
         with self.block() as nodes:
             outputs = write(*inputs)
         return Body(name, tuple(inputs), tuple(nodes), tuple(outputs))
@@ -246,10 +233,9 @@ class Builder:
     def run(
         self, name: str, operands: Sequence[Any], bodies: Sequence[Body], **params: Any
     ) -> tuple[Value, ...]:
-        """Append a node for the operation ``name``, which runs ``bodies``, and return its outputs as a tuple.
+        """Append a node that runs ``bodies``, and return its outputs.
 
-        Values that the bodies capture are appended to the operands. Raise ``UnsupportedOperation`` if an
-        output has a size that is read from a value computed in its body.
+        Raise ``UnsupportedOperation`` if an output has a size that is read from a value computed in its body.
         """
         regions, captured = close(*bodies)
         # Each iteration may have another size, so no symbol of the enclosing scope can express it.
@@ -289,10 +275,6 @@ class Builder:
         return value
 
     def constant(self, name: str, spec: ArraySpec, array: Any) -> Value:
-        """Add ``array`` to the constants of the graph, and return its value.
-
-        If there is a constant of this ``name``, underscores are appended to the name.
-        """
         while name in self.graph.constants:
             name += "_"
         value = Value(name, spec)
@@ -301,10 +283,9 @@ class Builder:
 
 
 def symbolic(value: Value, axes: Any, shared: dict[int, Size] | None = None) -> None:
-    """Replace the ``Unknown`` sizes of ``value``, and all its sizes at ``axes``, by symbols read from it.
+    """Replace unknown sizes of ``value``, and its sizes at ``axes``, by symbols.
 
-    An ``Unknown`` object that occurs in several outputs of a node becomes one size: ``shared`` maps the
-    ``id`` of each ``Unknown`` object seen so far to its size, and is updated.
+    ``shared`` maps the ``id`` of an ``Unknown`` object to its size, and is updated.
     """
     known = {} if shared is None else shared
 

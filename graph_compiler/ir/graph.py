@@ -78,16 +78,12 @@ class Guard:
         return f"{self.condition!r}, assumed by {place_of(self.origin)}"
 
     def recorded(self) -> str:
-        """Return the beginning of a message: the user's code, and the elements or condition recorded."""
         if isinstance(self.condition, Value):
             return recorded(self.origin, self.expected)
         return f"{place_of(self.origin)} was recorded for {self.condition!r}"
 
     def difference(self, seen: Any) -> str:
-        """Return a message that says how the elements ``seen`` of a call differ from the recorded ones.
-
-        For long lists of equal length, only the first element that differs is named.
-        """
+        """Return a message that says how the elements ``seen`` of a call differ from the recorded ones."""
         where, before = value_at(self.origin, self.expected), self.expected
         if max(len(repr(before)), len(repr(seen))) > MOST_COLUMNS:
             index, before, seen = first_difference(before, seen, self.rounding)
@@ -96,7 +92,6 @@ class Guard:
         return f"{where} was {then} when recorded and is {now} for this call"
 
     def require(self, seen: Any) -> None:
-        """Raise ``GuardFailed`` unless ``seen`` equals the elements of the recording, up to `rounding`."""
         if not same_elements(seen, self.expected, self.rounding):
             raise GuardFailed(self.difference(seen))
 
@@ -104,12 +99,7 @@ class Guard:
         return tuple(self.condition.symbols()) if isinstance(self.condition, Size) else ()
 
     def with_rounding_of_compilers(self) -> Guard:
-        """Return the guard with a tolerance of at least 16 units in the last place of 1.0.
-
-        Values of dtypes that ``_UNITS`` lacks, and conditions on sizes, keep their tolerance.
-
-        Compilers may round ``exp`` and sums in another way than the operations that ran while recording.
-        """
+        # Compilers may round ``exp`` and sums in another way than the operations that ran while recording.
         unit = _UNITS.get(self.condition.dtype, 0.0) if isinstance(self.condition, Value) else 0.0
         return replace(self, rounding=max(self.rounding, 16 * unit))
 
@@ -165,11 +155,7 @@ class Guard:
 
 
 def check(guard: Guard, is_recorded: bool = False) -> Node:
-    """Return a node without outputs that checks ``guard`` within a block.
-
-    The pass :mod:`graph_compiler.passes.lowering.region_checks` moves a check on elements out of its region.
-    ``is_recorded`` is True for a node of a recorded graph, which needs a ``CallRecord``.
-    """
+    """Return a node without outputs that checks ``guard`` within a block."""
     details = (guard.expected, guard.rounding) if isinstance(guard.condition, Value) else ()
     return Node(
         GUARD, (guard.condition, *details), {}, guard.origin, (), CallRecord(GUARD) if is_recorded else None
@@ -177,7 +163,6 @@ def check(guard: Guard, is_recorded: bool = False) -> Node:
 
 
 def guard_of(node: Node) -> Guard | None:
-    """Return the guard that ``node`` checks; None if the node is no check."""
     if node.op != GUARD:
         return None
     condition, *details = node.inputs
@@ -194,7 +179,7 @@ def reads_elements(guard: Guard) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class TargetDemands:
-    """Requirements of a graph on its target. All but ``is_lifted`` are saved.
+    """Requirements of a graph on its target.
 
     matmul_precision: precision of float32 matrix products in the source framework: `"highest"`, `"high"` or
         `"default"`; None for any.
@@ -216,7 +201,7 @@ class TargetDemands:
 
 @dataclass(frozen=True, slots=True)
 class DebugInfo:
-    """Information for ``verify``. It does not affect the results of the program and is not saved.
+    """Information that is used to compare a program with the original function.
 
     numbers: inputs that are Python numbers, with the number passed while recording.
     lifted: canonical values by recorded value.
@@ -424,19 +409,12 @@ class Graph:
 
     @property
     def block(self) -> Block:
-        """Program as one block. Its inputs are the inputs, parameters and constants of the graph.
-
-        Its outputs are the results, the conditions of guards, and the values of effects, in this order.
-        """
+        """Program as one block, whose outputs are the results, conditions of guards and values of effects."""
         outputs = (*self.outputs, *map(_CONDITION, self.guards), *map(_VALUE, self.effects))
         return Block(tuple(self.sources()), tuple(self.nodes), outputs)
 
     def with_block(self, block: Block) -> Graph:
-        """Return a copy of the graph with the nodes and outputs of ``block``.
-
-        ``block`` is :attr:`block` as a pass has rewritten it, with as many outputs. Guards whose condition
-        became True are dropped, and guards that became equal may be merged.
-        """
+        """Return a copy of the graph with the nodes and outputs of ``block``, the rewritten :attr:`block`."""
         # The order is that of :attr:`block`: results, conditions of guards, values of effects.
         made = list(block.outputs)
         outputs, made = made[: len(self.outputs)], made[len(self.outputs) :]
@@ -452,15 +430,11 @@ class Graph:
         )
 
     def maker(self, value: Value) -> Node | None:
-        """Return the node of :attr:`nodes` that produces ``value``.
-
-        Return None for inputs, parameters and constants, and for values of regions.
-        """
         return self._makers.of(value, self.nodes)
 
     @property
     def result_tree(self) -> Tree:
-        """Structure of the user's result: ``output_tree`` without the new objects of ``state.updates``."""
+        """Structure of the user's result, without the new objects of ``state.updates``."""
         if self.state.updates is None:
             return self.output_tree
         assert isinstance(self.output_tree, Branch)
@@ -472,7 +446,6 @@ class Graph:
 
     @property
     def inputs_in_places(self) -> list[Value]:
-        """Inputs that are not arguments; empty if ``call_inputs`` is None."""
         return [] if self.call_inputs is None else self.inputs[self.call_inputs :]
 
     def assume(self, assumption: Assumption) -> None:
@@ -489,10 +462,7 @@ class Graph:
         self.demands = replace(self.demands, **demands)
 
     def roots(self) -> Iterator[Value]:
-        """Yield the values that must be computed: those in outputs, in conditions of guards, and in effects.
-
-        For a size, these are the values that it is read from. Values may repeat.
-        """
+        """Yield the values that a call must compute; they may repeat."""
         yield from values_in(self.outputs)
         for guard in self.guards:
             yield from values_in((guard.condition,))
@@ -500,10 +470,7 @@ class Graph:
             yield effect.value
 
     def entry_guards(self) -> list[Guard]:
-        """Return the guards on sizes that can be checked before any node runs.
-
-        They depend on the sizes of inputs, parameters and constants, and on numbers among these.
-        """
+        """Return the guards on sizes that can be checked before any node runs."""
         # Most graphs have no guards, and need no search.
         if not self.guards:
             return []
@@ -527,18 +494,13 @@ class Graph:
         )
 
     def sources(self) -> Iterator[Value]:
-        """Yield the values that no node produces: inputs, parameters and constants."""
         yield from self.inputs
         yield from self.parameters.values()
         for value, _ in self.constants.values():
             yield value
 
     def numbers_of_sizes(self) -> set[Value]:
-        """Return the values of Python numbers on which sizes in the parameters of nodes depend.
-
-        Parameters that become elements, such as fill values, are left out. Compilers must take inputs among
-        the returned values as static arguments.
-        """
+        """Return the numbers on which sizes in parameters depend; compilers need them as static arguments."""
         return {
             symbol.source
             for size in _sizes_in_params(self.nodes)
@@ -588,11 +550,7 @@ __all__ = ["Effect", "Graph", "Guard"]
 
 
 def to_text(graph: Graph, around: Node | None = None, lines: int = 10) -> str:
-    """Return the graph as text, with a line for each node and indented lines for its regions.
-
-    With ``around``, that node is marked by ``->``, and only ``lines`` lines before and after it are kept,
-    besides the first and last line of the text.
-    """
+    """Return the graph as text; ``around`` limits it to ``lines`` lines before and after a node."""
     names = _Names()
     head = f"graph {graph.name} ({graph.dialect}): {', '.join(map(names.declared, graph.inputs))}"
     body = [
@@ -623,7 +581,7 @@ def _lines(names: _Names, nodes: Iterable[Node], depth: int) -> Iterator[tuple[N
 
 @dataclass(slots=True)
 class _Names:
-    """Unique names for the values of one block, given out at first use."""
+    """Unique names for the values of one block."""
 
     of: dict[Value, str] = field(default_factory=dict)
     taken: dict[str, int] = field(default_factory=dict)
@@ -677,8 +635,7 @@ class _Bare(str):
 class Aliases:
     """Alias analysis of a graph: which values share storage, and which storage is written to.
 
-    The base of a value is the value whose storage it is a view of, or the value itself. Nodes of canonical
-    graphs neither alias nor write.
+    The base of a value is the value whose storage it is a view of, or the value itself.
 
     written: bases that some node writes to, in regions, too.
     touched: `written`, and the graph's `shared_memory`.
@@ -708,11 +665,7 @@ class Aliases:
 
 
 def call_signature(graph: Graph) -> inspect.Signature:
-    """Return a signature with the names of the recorded arguments, for a function without a signature.
-
-    A positional argument that is not one input of the graph, such as a container or a static number, or whose
-    name another argument has, is named ``argument_<position>``.
-    """
+    """Return a signature with names for the recorded arguments, for a function without a signature."""
     args, kwargs = unflatten(graph.input_tree, graph.inputs)
     names: list[str] = []
     for place, item in enumerate(args):

@@ -51,10 +51,7 @@ log = logging.getLogger("graph_compiler")
 
 
 def tree_to_json(tree: Tree, item: Callable[[Any], Any]) -> Any:
-    """Return the JSON form of a tree. ``item`` encodes keys and most static values.
-
-    The factory of a defaultdict is left out unless it is a class.
-    """
+    """Return the JSON form of a tree, with ``item`` as the encoder of keys and other objects."""
     if isinstance(tree, Leaf):
         return (
             {"number": _NAMES_OF_NUMBERS[tree.type]}
@@ -102,9 +99,8 @@ def _form(cls: type) -> str:
 def tree_from_json(data: Any, item: Callable[[Any], Any], known: KnownClasses) -> Tree:
     """Return the tree that has the JSON form ``data``. ``item`` decodes keys and static values.
 
-    A plain container, or a named tuple of a new class, replaces one of a class that ``known`` does not find.
-    A defaultdict has no factory if the file holds none, or one that ``known`` does not find.
-    Malformed data may raise an error other than ``InvalidFile``, such as ``KeyError``.
+    Plain containers replace those of unknown classes. Malformed data may raise an error other than
+    ``InvalidFile``, such as ``KeyError``.
     """
     if data == "*":
         return Leaf()
@@ -163,13 +159,10 @@ def _class(name: Any, form: Any, keys: tuple[Any, ...], known: KnownClasses) -> 
 
 
 def _named_class(name: Any, known: KnownClasses) -> type:
-    """Return the class ``name`` (``"module:qualified.name"``), which is itself a static value of a tree.
-
-    Raise ``InvalidFile`` if it is unknown, because no other class can replace it.
-    """
     found = _known_class(name, known)
     if found is None:
         module, _, qualified = name.partition(":") if isinstance(name, str) else ("", "", "")
+        # No other class can replace one that is itself a value.
         raise InvalidFile(
             f"the class {qualified or name} of {module}, which is not known here; import its module before"
         )
@@ -191,9 +184,7 @@ def _namedtuple(name: str, keys: tuple[Any, ...]) -> type:
 class KnownClasses:
     """Lookup of the classes that a file may name. A call returns the class for a module and name, or None.
 
-    Files are not trusted, so no module is imported for a class, except those of known result classes, such as
-    ``transformers``, and for :meth:`value` those in ``_HARMLESS``. In the search of modules by a call some
-    classes, such as exceptions and enums, count as unknown.
+    Files are not trusted, so a module is imported only if it is known to define results or to be harmless.
 
     given: the only classes to find, by module and name; None to search modules.
     """
@@ -221,16 +212,13 @@ class KnownClasses:
         return found if takes else None
 
     def value(self, module: str, name: str) -> type | None:
-        """Return the class that is itself an argument or a result, for a module and name, or None.
-
-        No object of it is made, so without ``given`` it may also be any class of a module in ``_HARMLESS``.
-        """
+        """Return the class for a module and name if it may be used as a value; None otherwise."""
+        # No object of the class is made, so it may be any class of these modules.
         if self._given is None and module in _HARMLESS:
             return _class_in(_imported(module), module, name)
         return self(module, name)
 
     def note_unknown(self, module: str, name: str, form: Any) -> None:
-        """Log a warning that another class replaces an unknown one; do nothing if it was logged before."""
         if (module, name) not in self._unknown:
             self._unknown.add((module, name))
             log.warning(
@@ -306,13 +294,7 @@ class Encoder:
         self.key = graph.randomness.key
 
     def graph_json(self) -> dict[str, Any]:
-        """Return the graph as JSON data.
-
-        Some fields, such as ``loops``, ``debug`` and ``state``, are left out, and so are fields of call
-        records that ``_RECORDED`` lacks.
-
-        Raise ``InvalidFile`` if :func:`_refuse_unsaved` refuses the graph, or if an object has no JSON form.
-        """
+        """Return the graph as JSON data. Raise ``InvalidFile`` if it cannot be saved."""
         graph = self.graph
         _refuse_unsaved(graph)
         for value in (
@@ -399,10 +381,6 @@ class Encoder:
         return [_line(origin.file), origin.line, _line(origin.module), _line(origin.call)]
 
     def item(self, item: Any) -> Any:
-        """Return the JSON form of an argument, which may be nested.
-
-        Raise ``InvalidFile`` for an object that has none: ``spell`` returns None for it.
-        """
         if item is None or type(item) in (bool, int, str) or (type(item) is float and math.isfinite(item)):
             return item
         if isinstance(item, Value):

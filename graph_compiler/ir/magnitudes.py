@@ -37,10 +37,7 @@ _Ranges = Mapping[Value, Range]
 
 
 def outgrows(graph: Graph) -> bool:
-    """Return True if a Python integer in a canonical graph may exceed int32, the narrowest dtype used for it.
-
-    The answer is an estimate, with assumed bounds for arguments (``_GIVEN``) and loop counters (``_STEPS``).
-    """
+    """Estimate if a Python integer in a canonical graph may exceed int32, the narrowest dtype used for it."""
     known = {value: _ANY if _is_number(value) else OF_ARRAY for value in graph.sources()}
     for value, array in graph.constants.values():
         known[value] = _point(array) if _is_number(value) else OF_ARRAY
@@ -68,10 +65,7 @@ def _largest(numbers: Range) -> float:
 
 
 def _run(nodes: Sequence[Node], known: dict[Value, Range]) -> bool:
-    """Enter the ranges of the nodes' results in ``known``, and return True.
-
-    At the first number that may exceed int32, stop and return False.
-    """
+    """Enter the ranges of results in ``known``; return False at the first number that may exceed int32."""
     for node in nodes:
         made = (
             _BLOCKS[node.op](node, known) if node.op in _BLOCKS else [_range(node, known)] * len(node.outputs)
@@ -189,10 +183,7 @@ def _call(node: Node, known: dict[Value, Range]) -> list[Range]:
 
 
 def _loop(node: Node, known: dict[Value, Range]) -> list[Range]:
-    """Return the ranges of a loop's outputs: fixed points for the carry, ``OF_ARRAY`` for stacked outputs.
-
-    All are ``_ENDLESS`` if no fixed point is found.
-    """
+    """Return the ranges of a loop's outputs; the carry is iterated toward a fixed point with widening."""
     count, given = node.params["carried"], [_of(item, known) for item in node.inputs]
     rows = node.params.get("sequences", 0)
     carried, rest = given[:count], [*[OF_ARRAY] * rows, *given[count + rows :]]

@@ -93,8 +93,6 @@ class Origin:
     stored: variables to which the user's code assigns the result.
     instruction: bytecode instruction, which separates expressions on one line; None if it is unknown, as
         for a graph from a file.
-
-    Comparisons of origins ignore ``stored`` and ``instruction``.
     """
 
     file: str = ""
@@ -121,10 +119,7 @@ _INSTALLED = ("site-packages/", "dist-packages/")
 
 @functools.lru_cache(maxsize=1024)
 def portable_path(file: str) -> str:
-    """Return the path of a file below ``site-packages`` or ``dist-packages``, with forward slashes.
-
-    For another file, return its path from its outermost package on, or only its name if it is in no package.
-    Names such as ``<stdin>``, and an empty name, are returned unchanged.
+    """Return the path of a source file without the folders that differ between machines.
 
     >>> portable_path("/usr/lib/python3/site-packages/timm/layers/mlp.py")
     'timm/layers/mlp.py'
@@ -180,7 +175,7 @@ class Value:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Node:
-    """Operation in a graph. ``dataclasses.replace`` makes a changed copy.
+    """Operation or recorded call in a graph.
 
     op: name of the operation.
     inputs: operands; in recorded graphs they may nest containers of values and sizes.
@@ -228,15 +223,12 @@ class Node:
 
     @property
     def is_random(self) -> bool:
-        """True if the node, or a node of its regions, is a recorded call that may advance a random generator.
-
-        It is False for random operations of canonical graphs, which are functions of a key.
-        """
+        """True if the node, or a node of its regions, is a recorded call that may draw random numbers."""
         return self.record is not None and self.record.random or draws(self._inner)
 
     @property
     def depends_on_devices(self) -> bool:
-        """True for collectives and device indices, whose results depend on the device, also in regions."""
+        """True if a result depends on the device, as those of collectives and device indices do."""
         return (self.key or self.op) in DEPEND_ON_DEVICES or any(
             node.depends_on_devices for node in self._inner
         )
@@ -266,9 +258,9 @@ def draws(nodes: Iterable[Node]) -> bool:
 
 
 def distinct(nodes: Iterable[Node], seen: set[int] | None = None) -> Iterator[Node]:
-    """Yield the nodes as :func:`every` does, but those of a region shared by several nodes only once.
+    """Yield the nodes as :func:`every` does, but visit a region that several nodes share only once.
 
-    Regions whose `id` is in `seen` are skipped; regions that are visited are added to it.
+    ``seen`` has the ``id`` of the visited regions, and is updated.
     """
     seen = set() if seen is None else seen
     for node in nodes:
@@ -298,8 +290,7 @@ def values_in(structure: Any) -> list[Value]:
 class Makers:
     """Index from a value to the node of a list that produces it.
 
-    A lookup updates the index if the length of the list or its last node has changed. The replacement of
-    another node may go unnoticed.
+    A lookup follows changes at the end of the list. The replacement of another node may go unnoticed.
     """
 
     __slots__ = ("_known", "_makers")
@@ -331,10 +322,10 @@ DEEPEST = 16
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Straight-line code in program order.
+    """Straight-line code.
 
     inputs: values that the nodes may read.
-    nodes: operations, each after those whose results it reads.
+    nodes: operations in program order.
     outputs: results of the block: values, symbolic sizes or numbers.
     """
 
@@ -364,14 +355,10 @@ class Region:
     sizes: Mapping[Symbol, Any]
 
     def outward(self, size: Any) -> Any:
-        """Return ``size`` expressed in symbols of the enclosing scope.
-
-        Symbols without a counterpart in ``sizes`` are not replaced.
-        """
+        """Return ``size`` in symbols of the enclosing scope, as far as they have counterparts there."""
         return substitute(size, lambda symbol: self.sizes.get(symbol, Size.of(symbol)))
 
     def specs_outside(self) -> tuple[ArraySpec, ...]:
-        """Return the specs of the outputs that are values, with sizes expressed in the enclosing scope."""
         return tuple(
             ArraySpec(tuple(map(self.outward, item.shape)), item.dtype)
             for item in self.block.outputs
@@ -385,8 +372,6 @@ class Region:
 
 def pairs_of(sequences: Iterable[tuple[str, ArraySpec]], axis: int, hint: int = 2) -> list[Value]:
     """Return values for the left elements of `sequences` (names and specs), then for the right elements.
-
-    All have the same length along `axis`: a symbol of the first value, with the recorded length `hint`.
 
     >>> left, right = pairs_of([("x", ArraySpec((5, 2), "float32"))], 0)
     >>> left, right, left.shape == right.shape

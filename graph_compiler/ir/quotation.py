@@ -33,20 +33,13 @@ _CONVERSIONS: dict[str, tuple[type, ...]] = {
 
 
 def place_of(origin: Origin) -> str:
-    """Return the user's code at ``origin``, quoted, with its file and line, for a message.
-
-    If :func:`_nodes` finds no syntax node, return ``str(origin)``.
-    """
+    """Return the location ``origin`` for a message, with the user's code if it is found."""
     around = _nodes(origin)
     return f"`{_quoted(origin, around)}` at {origin.place}" if around else str(origin)
 
 
 def value_at(origin: Origin, value: Any) -> str:
-    """Return the text of :func:`place_of` for a message about ``value``, which was read from an array.
-
-    "a number in", "a condition in" or "a list in" precedes it if ``value`` may belong to a part of the quoted
-    code, such as ``n`` in ``table[n]``.
-    """
+    """Return the location of a ``value`` that was read from an array, for a message."""
     around = _nodes(origin)
     if not around or _has_value(around, value):
         return place_of(origin)
@@ -63,11 +56,7 @@ def shortened(text: str) -> str:
 
 
 def _nodes(origin: Origin) -> tuple[Any, ...]:
-    """Return the syntax nodes that contain the expression at ``origin``, from the outermost one inwards.
-
-    If only the statement is found, return it alone. Return an empty tuple if nothing is found, or if the
-    instruction of ``origin`` is unknown.
-    """
+    """Return the syntax nodes around ``origin``, outermost first; empty if its source is not found."""
     # Without an instruction the line need not be the user's, and the file need not be the recorded one.
     if origin.instruction is None:
         return ()
@@ -94,10 +83,7 @@ def _is_test(node: ast.AST, outer: Any) -> bool:
 
 
 def _has_value(around: tuple[Any, ...], value: Any) -> bool:
-    """Return True if ``value`` is assumed to be the value of the innermost node in ``around``.
-
-    It is for ``a < b`` and for ``x.item()``. In ``y = table[n]``, ``value`` may be that of ``n``.
-    """
+    """Return True if ``value`` is assumed to be the value of the innermost node in ``around``."""
     node = around[-1]
     # Python reads the parts of ``a and b``, ``not a`` and ``a < b < c``.
     if isinstance(node, (ast.stmt, ast.BoolOp, ast.UnaryOp)):
@@ -113,10 +99,7 @@ def _has_value(around: tuple[Any, ...], value: Any) -> bool:
 
 
 def _head(statement: ast.stmt) -> str:
-    """Return the first line of a statement as ``ast.unparse`` writes it, without the colon before a body.
-
-    The message of an ``assert`` is left out.
-    """
+    """Return the beginning of a statement, without its body, for a quotation."""
     head: Any = copy.copy(statement)
     if isinstance(head, ast.Assert):
         head.msg = None
@@ -140,11 +123,7 @@ Position = tuple[int, int, int, int]
 
 
 def nodes_around(code: CodeType, instruction: int) -> tuple[Any, ...]:
-    """Return the syntax nodes that contain the instruction at this offset of ``code``, outermost first.
-
-    The offset is that of ``frame.f_lasti``. Return an empty tuple if the source or the columns of the
-    instruction are unknown, as the columns are on Python 3.10.
-    """
+    """Return the syntax nodes around the instruction at a byte offset, outermost first; empty if unknown."""
     return _nodes_around(code, code.co_filename, instruction)
 
 
@@ -167,10 +146,7 @@ def nodes_at(file: str, position: Position) -> tuple[Any, ...]:
 
 
 def statement_at(file: str, line: int) -> ast.stmt | None:
-    """Return the outermost statement that begins at ``line``.
-
-    If none begins there, return the innermost statement that contains the line, or None if there is none.
-    """
+    """Return the outermost statement that begins at ``line``, else the innermost one around it, or None."""
     tree = tree_of(file)
     # ``walk`` yields outer nodes before inner ones.
     found = [node for node in ast.walk(tree) if isinstance(node, ast.stmt)] if tree is not None else []
@@ -197,10 +173,6 @@ def _holds(node: Any, first: tuple[int, int], last: tuple[int, int]) -> bool:
 
 @functools.lru_cache(maxsize=16)
 def tree_of(file: str) -> ast.Module | None:
-    """Return the syntax tree of a source file; None if it cannot be parsed.
-
-    If the file cannot be read, the tree is empty.
-    """
     try:
         return ast.parse(text_of(file))
     except (SyntaxError, ValueError):

@@ -12,7 +12,7 @@ from .node import Origin, Value
 
 
 class LoopComparison(NamedTuple):
-    """Comparison of a loop index that the code of a loop evaluated, recorded instead of a guard.
+    """Comparison of a loop index in the body of a recorded loop.
 
     place: index of the iteration, counted from 0.
     condition: the comparison, negated if it evaluated to False.
@@ -29,11 +29,7 @@ LoopIndices = Mapping[Value, "tuple[RecordedLoop, int]"]
 
 
 def always_holds(condition: Any, numbers: LoopIndices) -> bool:
-    """Return True if a comparison is proved for all sizes, and all iterations of the loops in ``numbers``.
-
-    For each loop, ``numbers`` has the number of first iterations for which the comparison need not hold.
-    False means that it is not proved. A ``condition`` that is no ``Size`` is returned as a bool.
-    """
+    """Return True if a comparison is proved to hold in the iterations of loops that ``numbers`` describes."""
     if not isinstance(condition, Size):
         return bool(condition)
     read = {symbol.source: symbol for symbol in condition.symbols()}

@@ -19,8 +19,6 @@ from .node import Block, Makers, Node, Region, Value
 def copy_node(node: Node, own: dict[Value, Any], mapped: Callable[[Any], Any]) -> Node:
     """Return a copy of ``node`` with new outputs, and with ``mapped`` applied to the leaves of its arguments.
 
-    Leaves are values, sizes, and other objects such as numbers. ``mapped`` is also applied to the shapes of
-    the outputs, and in regions to the sizes of the enclosing scope; the copy shares the regions' blocks.
     ``own`` gets an entry from each old output to the new one.
     """
 
@@ -44,11 +42,7 @@ def copy_node(node: Node, own: dict[Value, Any], mapped: Callable[[Any], Any]) -
 
 
 def copy_with_replacements(node: Node, pairs: Iterable[tuple[Value, Value]]) -> Node | None:
-    """Return a copy of ``node`` with new outputs, in which values are replaced according to ``pairs``.
-
-    The second value of a pair replaces the first one, also as the source of sizes. Return None if two pairs
-    have different replacements for one value.
-    """
+    """Return a copy of ``node`` with values replaced according to ``pairs``; None if two pairs conflict."""
     own: dict[Value, Any] = {}
     if any(own.setdefault(value, other) is not other for value, other in pairs):
         return None
@@ -66,8 +60,6 @@ def copy_with_replacements(node: Node, pairs: Iterable[tuple[Value, Value]]) -> 
 
 def inline(region: Region, operands: Sequence[Any], append: Callable[[Node], None]) -> tuple[Any, ...]:
     """Append copies of the nodes of ``region``, applied to ``operands``, and return the outputs of the copy.
-
-    ``operands`` are values or numbers, one for each input of the region, also for captured ones.
 
     >>> from graph_compiler.ir import Builder, Graph
     >>> from graph_compiler.ir.builder import close
@@ -148,10 +140,7 @@ class Rewriter:
         self.nodes.append(node)
 
     def rewritten(self, node: Node) -> Node:
-        """Return a copy of ``node`` with replaced operands and the same outputs.
-
-        Return ``node`` itself if it uses no value that is replaced.
-        """
+        """Return ``node`` with its operands replaced, and with the same outputs."""
         if not any(map(self.is_replaced, node.uses)):
             return node
         return replace(
@@ -163,12 +152,8 @@ class Rewriter:
         )
 
     def _region(self, region: Region) -> Region:
-        """Return a copy of ``region`` with values replaced in its sizes of the enclosing scope.
-
-        Return ``region`` itself if no size changes. Nodes that share a region then share its copy, as long as
-        the sizes are equal.
-        """
         sizes = {symbol: self.mapped(size) for symbol, size in region.sizes.items()}
+        # Nodes that share a region share its copy, too, as long as the sizes are equal.
         known = self._regions.get(id(region), region)
         if sizes != known.sizes:
             known = self._regions[id(region)] = replace(region, sizes=sizes)
@@ -202,7 +187,6 @@ class Rewriter:
         return dim if dim is not None else Size.of(symbol.of(self.value(symbol.source)))
 
     def finish(self) -> Block:
-        """Return the new block, or the original block if it has the same nodes and no value was replaced."""
         # This may append nodes, so it comes before they are read.
         outputs = tuple(map(self._mapped, self.block.outputs))
         nodes = tuple(self.nodes)

@@ -15,11 +15,7 @@ from .node import Node, Region, Value
 
 
 def same_program(left: Graph, right: Graph, same_array: Callable[[Any, Any], bool] = operator.is_) -> bool:
-    """Return True if the constants and the descriptions (:func:`_description`) of both recordings are equal.
-
-    ``same_array`` compares two constants. The names of parameters and constants must be equal; those of
-    graphs and values need not. The arrays of parameters are not compared. Of call records, only ``no_grad``
-    is compared. Return False if a comparison of descriptions raises an error.
+    """Return True if two graphs describe the same program. ``same_array`` compares two constants.
 
     >>> one = Graph("f", "torch")
     >>> same_program(one, Graph("g", "torch")), same_program(one, Graph("f", "torch", outputs=[2]))
@@ -63,10 +59,9 @@ def _description(graph: Graph) -> tuple[Any, ...]:
 
 
 def region_description(region: Region, outside: Callable[[Any], Any]) -> tuple[Any, ...]:
-    """Return a description for comparisons: it contains the name of ``region`` and its operations.
+    """Return a description of a region for comparisons, in which the names of its values do not matter.
 
-    It numbers the values of the region, so their identities and names do not matter. ``outside`` describes
-    the sizes of the enclosing scope.
+    ``outside`` describes the sizes of the enclosing scope.
     """
     block = region.block
     plain = _numbered(block.inputs, block.nodes)
@@ -79,10 +74,7 @@ def region_description(region: Region, outside: Callable[[Any], Any]) -> tuple[A
 
 
 def hashable(item: Any) -> Any:
-    """Return nested arguments in a form that can be compared, and hashed if their leaves can.
-
-    Equal numbers of different types remain distinct (1, 1.0 and True), and so do 0.0 and -0.0, also as keys
-    of dicts. NaN equals itself.
+    """Return nested tuples, lists and dicts in a form that distinguishes 1, 1.0 and True, and 0.0 and -0.0.
 
     >>> hashable({"exponent": 0.0}) == hashable({"exponent": -0.0})
     False
@@ -105,10 +97,7 @@ def _node(node: Node, plain: Callable[[Any], Any]) -> tuple[Any, ...]:
 
 
 def lasting_params(node: Node) -> dict[str, Any]:
-    """Return the parameters of ``node``, without ``hint`` if the node is canonical.
-
-    A hint is the size that a result had while recording.
-    """
+    """Return the parameters of ``node``, without the hint of a canonical operation."""
     if node.record is not None or "hint" not in node.params:
         return node.params
     return {name: item for name, item in node.params.items() if name != "hint"}
@@ -117,11 +106,7 @@ def lasting_params(node: Node) -> dict[str, Any]:
 def _numbered(
     sources: Iterable[Value], nodes: Iterable[Node], with_specs: bool = False
 ) -> Callable[[Any], Any]:
-    """Return a function that describes a value by its number: ``sources`` first, then outputs of ``nodes``.
-
-    It describes a size by the numbers of the values that the size is read from, and any other item as
-    :func:`hashable` does. With ``with_specs``, the description of a value includes its shape and dtype.
-    """
+    """Return a function that describes values by numbers, so that their names do not affect comparisons."""
     numbers = {value: number for number, value in enumerate(sources)}
     for value in (value for node in nodes for value in node.outputs):
         numbers[value] = len(numbers)

@@ -15,11 +15,7 @@ from .node import DEEPEST, Node, Region, Value, values_in
 
 
 def faults(node: Node, depth: int = 1) -> Iterator[str]:
-    """Yield descriptions of rules that the regions of ``node`` break.
-
-    Nested regions are not checked. ``depth`` is the nesting depth of the regions of ``node``: 1 if it is a
-    node of the graph itself.
-    """
+    """Yield descriptions of rules that the regions of ``node`` break; ``depth`` is their nesting depth."""
     if not node.regions:
         return
     if depth > DEEPEST:
@@ -39,7 +35,7 @@ def faults(node: Node, depth: int = 1) -> Iterator[str]:
 
 
 def _outer_reads(region: Region) -> Iterator[str]:
-    """Yield faults for nodes, outputs and sizes of ``region`` that read values from outside of it."""
+    """Yield faults for values and sizes that ``region`` reads from outside of itself."""
     made = set(region.block.inputs)
     for inner in region.block.nodes:
         yield from (
@@ -64,7 +60,7 @@ def _outer_reads(region: Region) -> Iterator[str]:
 
 
 def _operand_faults(node: Node, region: Region, operands: tuple[Any, ...]) -> Iterator[str]:
-    """Yield faults for inputs that differ from their operands in number, dtype or recorded shape."""
+    """Yield faults for inputs of ``region`` that do not fit their operands."""
     inputs, carried = region.block.inputs, node.params.get("carried", 0)
     # The rule has further inputs before the operands.
     if node.op == "custom_derivative" and region is node.regions[-1]:
@@ -90,10 +86,7 @@ def _operand_faults(node: Node, region: Region, operands: tuple[Any, ...]) -> It
 
 
 def _lengths_of_pairs(node: Node) -> Iterator[str]:
-    """Yield faults for inputs and outputs of wrong length in the region of an ``associative_scan``.
-
-    Their length along its axis must be the number of pairs.
-    """
+    """Yield faults for lengths other than the number of pairs along the axis of an ``associative_scan``."""
     (region,), axis = node.regions, node.params["axis"]
     pairs = region.block.inputs[: own_inputs(node.op, node.params)]
     if any(axis >= value.ndim for value in (*pairs, *values_in(region.block.outputs))):
@@ -117,10 +110,7 @@ def _lengths_of_pairs(node: Node) -> Iterator[str]:
 
 
 def rule_inputs(node: Node) -> int:
-    """Return the number of inputs that the rule of a ``custom_derivative`` has before the operands.
-
-    For "jvp" these are tangents, for "vjp" results, residuals and cotangents.
-    """
+    """Return the number of inputs that the rule of a ``custom_derivative`` has before the operands."""
     if node.params["kind"] == "jvp":
         return len(node.params["differentiated"])
     results = node.regions[0].specs_outside()
@@ -150,10 +140,9 @@ def _carry_faults(node: Node, operands: tuple[Any, ...]) -> Iterator[str]:
 
 
 def _repeated_draws(region: Region, own: int) -> Iterator[str]:
-    """Yield faults for draws in a loop's region whose operands are the same in every iteration.
+    """Yield faults for random numbers that a loop draws again in every iteration.
 
-    ``own`` is the number of leading inputs of ``region`` that may change between iterations: its carry and
-    sequences.
+    ``own`` is the number of leading inputs of ``region`` that may change between iterations.
     """
     changing: set[Value] = set(region.block.inputs[:own])
     for inner in region.block.nodes:
@@ -180,11 +169,7 @@ def _draws(node: Node) -> bool:
 
 
 def verify(graph: Graph) -> Graph:
-    """Return ``graph`` if it is valid; otherwise raise ``InvalidGraph`` or another error.
-
-    Each value must be produced once, before it is used, and all roots must exist. Operations of a canonical
-    graph, and in any graph those that run blocks, must fit their declarations.
-    """
+    """Return ``graph`` if it is valid; otherwise raise ``InvalidGraph`` or another error."""
     made: set[Value] = set(graph.sources())
     _verify_nodes(graph, graph.nodes, made, 1)
     for value in graph.roots():
