@@ -28,8 +28,6 @@ WORD = 8
 
 
 class _Buffer(ctypes.Structure):
-    """CPython's ``Py_buffer``."""
-
     _fields_ = (
         ("buf", ctypes.c_void_p),
         ("obj", ctypes.c_void_p),
@@ -329,7 +327,6 @@ class EnvironmentGuard(NamedTuple):
         return self.of is not None or self.class_of is not None or self.words is not None
 
     def change(self) -> str:
-        """Return the message for a guard that does not hold."""
         compared = self._compared()
         if compared is None or type(self.items[-1]) not in _SHOWN:
             return f"{self.what} changed since"

@@ -367,7 +367,6 @@ class _Statements:
             self._look(node)
 
     def check_aliases(self) -> None:
-        """Raise ``SideEffect`` if an alias may let the statements change other objects."""
         if self.aliases.is_shared and self.aliases.is_written:
             raise SideEffect
         objects = list(_users_objects(self.aliases.returning)) if self.aliases.methods else []

@@ -302,7 +302,7 @@ class Recorder:
     def decide_value(self, value: Value, seen: Any, origin: Origin, *, in_place: bool = False) -> None:
         """Guard that ``value`` has the elements ``seen``, if it may vary between calls.
 
-        With ``in_place``, an open block checks this where it is now.
+        With ``in_place``, an open block checks this at the current node.
         """
         # A value that does not vary is the same at every call, so it needs no guard.
         if self.varies(value):

@@ -44,8 +44,6 @@ It returns None if it has nothing to give up, and may raise the exception if no 
 
 
 def gives_up(words: str) -> Callable[[Way], Way]:
-    """Return a decorator for :data:`GiveUp` functions that stores ``words`` as their attribute ``way``."""
-
     def mark(function: Way) -> Way:
         function.way = words  # type: ignore[attr-defined]
         return function

@@ -25,7 +25,6 @@ _OPERATORS: dict[str, Callable[..., Any]] = {
 
 
 def substitute(value: Scalar, replace: Callable[[Symbol], Any]) -> Any:
-    """Return ``value`` with each symbol replaced by ``replace(symbol)``. A number is returned unchanged."""
     if not isinstance(value, Size):
         return value
     total: Any = None

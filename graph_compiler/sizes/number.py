@@ -156,7 +156,6 @@ class SymbolicNumber:
         raise NotImplementedError
 
     def operand(self, item: Any) -> Any:
-        """Return the expression or plain number of an operand, or None if its class is not supported."""
         cls = type(item)
         if cls in _NUMBERS:
             return item

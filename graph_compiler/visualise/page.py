@@ -204,8 +204,6 @@ Entry = TypeVar("Entry", bound=Hashable)
 
 
 class Table(Generic[Entry]):
-    """Distinct entries, numbered in the order of their first occurrence."""
-
     def __init__(self) -> None:
         self.entries: dict[Entry, int] = {}
 

@@ -270,7 +270,6 @@ def _prefixes(path: str) -> list[str]:
 
 
 def _in_order(modules: Sequence[str]) -> list[str]:
-    """Return the paths of the whole graph and of all modules, each followed by those of its submodules."""
     tree: dict[str, Any] = {}
     for path in dict.fromkeys(modules):
         place = tree

@@ -407,7 +407,6 @@ def _is_item(node: Node) -> bool:
 
 
 def _name_items(nodes: list[Node]) -> None:
-    """Rename the results of one call in the iterations of a comprehension after variables of its items."""
     names = nodes[0].origin.stored
     if len(nodes) % len(names) == 0 and len({(node.op, node.key) for node in nodes}) == 1:
         for node, name in zip(nodes, cycle(names)):

@@ -73,7 +73,6 @@ class Locator:
         return is_message(self._outer_frame())
 
     def current_callee(self) -> Any:
-        """Return the object that the innermost frame outside of this package is calling, or None."""
         frame: FrameType | None = sys._getframe(1)
         while frame is not None and owner_of(frame) == "own":
             frame = frame.f_back

@@ -328,7 +328,6 @@ class BranchRecorder:
         )
 
     def _of_one(self, name: str, given: VariableContents) -> _Variable:
-        """Return the result for a variable that only one branch assigns, with zeros for the other branch."""
         kinds = tuple(leaf.kind for leaf in given.leaves)
         is_unread = name.startswith(PREFIX) or name in self.guarded
         # Nothing reads the value after that side, so zeros will do.

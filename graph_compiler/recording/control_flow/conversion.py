@@ -452,8 +452,6 @@ def _names_super(node: ast.AST) -> bool:
 
 
 class _AsSizes(ast.NodeTransformer):
-    """Rewriter of comparisons in a ``while`` test as calls of ``compared``."""
-
     def visit_Compare(self, node: ast.Compare) -> Any:
         self.generic_visit(node)
         if len(node.ops) != 1 or type(node.ops[0]) not in _COMPARISONS:

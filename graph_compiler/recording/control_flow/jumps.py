@@ -233,7 +233,7 @@ def _in_all(blocks: Sequence[Sequence[ast.stmt]]) -> tuple[str, ...]:
 
 # ------------------------------------------------------------------------------------- nodes and variables
 def blocks_of(statement: ast.AST) -> Iterator[tuple[ast.AST, str]]:
-    """Yield the blocks directly inside ``statement``, as pairs of a node and its attribute with the block."""
+    """Yield the blocks of control flow directly inside ``statement``, as (node, attribute) pairs."""
     if isinstance(statement, _FUNCTIONS):
         return
     for kind in ("body", "orelse", "finalbody"):

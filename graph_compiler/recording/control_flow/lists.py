@@ -341,10 +341,6 @@ class GrowingList:
         )
 
     def last(self) -> Any:
-        """Return the last item before this iteration, and request that it becomes part of the carry.
-
-        Raise ``ContentsDiffer`` if the list was empty before the loop.
-        """
         if self.last_name not in self.loop.values:
             if not self.before:
                 raise ContentsDiffer(
@@ -480,7 +476,7 @@ def with_grown_lists(statements: LoopStatements, found: Regions, function: Any, 
 
 
 def with_plain_lists(function: Any) -> Any:
-    """Wrap ``function`` so that it receives plain lists instead of ``GrownList`` objects."""
+    """Return ``function`` in a form that accepts ``GrownList`` objects."""
 
     def run(*args: Any, **kwargs: Any) -> Any:
         is_alone = len(args) == 1 and not kwargs

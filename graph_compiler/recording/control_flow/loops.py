@@ -438,10 +438,6 @@ class LoopRecorder:
         self.is_counted = False
 
     def let_grow(self, outside: Container[int]) -> None:
-        """Let iterations append to lists, if the frontend and this attempt allow it.
-
-        ``outside`` contains the ids of closure cells whose lists are excluded.
-        """
         found = self.trials.cells.growing(outside)
         for name, before in found.items() if found and self.regions.lists_grow and lists.wanted() else ():
             self.trials.cells.add(name)
@@ -524,7 +520,6 @@ class LoopRecorder:
         return self._at() - self.start
 
     def counter(self, start: int) -> Callable[[], Any]:
-        """Add a loop index, which begins at ``start``, to the carry, and return a function that reads it."""
         self.start = start
         self.values[_COUNTER] = (ContainerForm(), [start])
         kind = replace(self.regions.kind(start), name=value_name(_COUNTER))
@@ -650,7 +645,6 @@ class LoopRecorder:
         return len(before) == 1 and before[0] is UNDEFINED and not after.is_undefined
 
     def _begin(self, name: str, after: VariableContents) -> None:
-        """Add a variable that is first assigned in an iteration to the carry, with zeros before the loop."""
         is_unread = self.surely_runs or name == f"{PREFIX}result" or name in self.guarded
         kinds = [leaf.kind for leaf in after.leaves if leaf.kind is not None]
         arrays = self.trials.cells.arrays(self.regions)

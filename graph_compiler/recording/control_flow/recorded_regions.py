@@ -61,7 +61,6 @@ class PossibleAliases:
         return found
 
     def refuse(self, base: Value, origin: Origin) -> None:
-        """Raise ``TracingError`` if ``base`` is frozen, or if an array that may share its memory is alive."""
         others = self.with_tied([base]) - {base}
         # Arrays in reference cycles count as alive until they are collected.
         if (
@@ -79,8 +78,6 @@ class PossibleAliases:
 
 
 class OpenRecording(Protocol):
-    """Open recording of a frontend: its recorder, and the user's current line."""
-
     @property
     def recorder(self) -> Recorder: ...
 
@@ -288,7 +285,6 @@ class RecordedRegions(Regions, Generic[B]):
         return found
 
     def _name_numbers(self, operands: Sequence[Value], carried: Inputs) -> None:
-        """Name arrays that were made of numbers for the carry after the variables that hold the numbers."""
         for value, (_, kind) in zip(operands, carried):
             if kind is not None and kind.name and not value.ndim and not self.recorder.varies(value):
                 value.name = kind.name
@@ -326,10 +322,6 @@ class RecordedRegions(Regions, Generic[B]):
         return found
 
     def _refuse_kept(self, block: B, count: int) -> None:
-        """Raise ``TracingError`` if an iteration may write to an array that another one appends to a list.
-
-        ``count`` is the number of carried outputs of ``block``, which come first.
-        """
         recorder, made = self.recorder, {value for node in block.body.nodes for value in node.outputs}
         written = {recorder.base_of(value) for node in block.body.nodes for value in node.writes} - made
         carried = {owner.value for owner in block.owners[:count]}
@@ -370,7 +362,6 @@ class RecordedRegions(Regions, Generic[B]):
                 self.tied.tie((value, operand))
 
     def _refuse_written(self, body: Body, given: Inputs, operands: Sequence[Value]) -> None:
-        """Raise ``TracingError`` if an iteration writes to a row, or to a carried array that others see."""
         # The first iteration would write to the array from before the loop, and others could see that.
         recorder = self.recorder
         written = {recorder.base_of(value) for node in body.nodes for value in node.writes}

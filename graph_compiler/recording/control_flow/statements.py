@@ -480,7 +480,6 @@ def _counting(
 
 
 def _failed(region: Callable[[bool], None]) -> TracingError | None:
-    """Record a loop by ``region(has_rows)`` and return None, or return the error if that is impossible."""
     try:
         try:
             region(True)

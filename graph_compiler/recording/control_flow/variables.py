@@ -73,8 +73,6 @@ class AppendableList:
 
 
 class GrowingView(AppendableList):
-    """List as seen inside an iteration that appends to it."""
-
     def count(self) -> int:
         return int(self.symbolic_length())
 
@@ -101,9 +99,9 @@ for _name in _BY_ITEMS:
 
 
 def plain(item: Any, depth: int = 0) -> Any:
-    """Replace each ``AppendableList`` by a plain list in ``item`` and in up to four nested containers.
+    """Replace ``AppendableList`` objects by plain lists in ``item``, and in plain containers in it.
 
-    Lists and dicts are changed in place.
+    Four levels of containers are searched. Lists and dicts are changed in place.
     """
     if isinstance(item, AppendableList):
         return item.plain()
@@ -323,7 +321,7 @@ class VariableLeaf:
         return type(self.item) in NUMBERS or self.kind is None
 
     def is_same(self, other: VariableLeaf) -> bool:
-        """Return True if both leaves are the same object, or equal numbers, strings or bytes of one class.
+        """Return True for the same object, or equal Python numbers, strings or bytes of one class.
 
         NaN equals NaN, and 0.0 differs from -0.0.
         """

@@ -71,7 +71,6 @@ def group_by_owner(places: Iterable[Replacement]) -> ItemsByOwner:
 
 
 def set_all(held: ItemsByOwner) -> None:
-    """Set the names of each owner to the given items; delete a name whose item is :data:`NOTHING`."""
     for owner, items in held:
         if isinstance(owner, (dict, ModuleType)) and id(NOTHING) not in map(id, items.values()):
             # ``update`` is faster than setting names one by one.
@@ -193,7 +192,6 @@ def paused() -> Iterator[None]:
 
 @contextmanager
 def _resumed(session: Session) -> Iterator[None]:
-    """Open ``session`` in this thread inside the block, and suspend a pause (:func:`paused`)."""
     before, paused_before = getattr(_open, "sessions", _NO_SESSIONS), getattr(_paused, "is_so", False)
     # Shims must not report to paused sessions what happens in this one.
     _open.sessions, _paused.is_so = (*sessions_here(), session), False

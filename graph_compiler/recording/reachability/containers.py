@@ -60,7 +60,7 @@ _HOLDING: dict[tuple[str, str], bool] = {
 
 
 def is_holding(cls: type) -> bool:
-    """Return True if ``cls`` or a base is a standard class that contains objects of the user (``_HOLDING``).
+    """Return True if ``cls`` or a base is one of the standard classes in ``_HOLDING``, which contain objects.
 
     >>> import queue, types
     >>> is_holding(queue.Queue), is_holding(types.SimpleNamespace), is_holding(type)
@@ -70,7 +70,7 @@ def is_holding(cls: type) -> bool:
 
 
 def reads_itself(cls: type) -> bool:
-    """Return True if methods of ``cls`` read what its objects contain, so that all attributes are followed.
+    """Return True if ``cls`` or a base is marked in ``_HOLDING`` as reading what its objects contain.
 
     >>> import queue, types
     >>> reads_itself(queue.Queue), reads_itself(types.SimpleNamespace)
@@ -141,8 +141,6 @@ _CLASS_OF = "__class__"
 
 
 class _Missing:
-    """Class of :data:`MISSING`, the value of a part that does not exist."""
-
     __slots__ = ()
 
     def __repr__(self) -> str:
@@ -499,8 +497,6 @@ def is_whole(item: Any) -> bool:
 
 
 class _AllParts:
-    """Class of :data:`ALL_PARTS`, the key that means all parts of a container."""
-
     __slots__ = ()
 
 

@@ -92,7 +92,7 @@ WRAPPERS = tuple(
 
 
 def wrapped_by(item: Any) -> tuple[Any, ...]:
-    """Return the objects that a wrapper refers to, or an empty tuple for any other object.
+    """Return the objects behind a wrapper that may hold state, or an empty tuple for any other object.
 
     >>> settings = {"scale": 2}
     >>> wrappers = settings.get, settings.values(), types.MappingProxyType(settings)

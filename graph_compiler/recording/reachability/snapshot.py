@@ -68,7 +68,6 @@ class TrackedContainer:
         return self.item.space if isinstance(self.item, NamespacePart) else self.item
 
     def is_untouched(self) -> bool:
-        """Return True if the container is found to have the same objects, keys and order as before."""
         item, before = self.item, self.before
         # Most containers are unchanged, and this check copies nothing.
         if self.kind.is_surely(item, before):
