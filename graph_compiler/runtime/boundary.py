@@ -44,12 +44,7 @@ def public(function: Public) -> Public:
 
 
 def prepare_to_raise(problem: Exception, doing: str) -> None:
-    """Prepare ``problem``, which the public function named ``doing`` has caught and will raise again.
-
-    Do nothing if code of this package (except code in ``PASSING``) called that function, even indirectly.
-    Otherwise raise an ``InternalError`` if ``problem`` is a bug of this package. For any other problem,
-    unless ``GRAPH_COMPILER_TRACEBACK=full`` is set, shorten its traceback, and before Python 3.11 raise it.
-    """
+    """Prepare ``problem`` for users, before the public function named ``doing`` raises it again."""
     if _is_nested(sys._getframe(1)):
         return
     told = as_internal_error(problem, doing)
@@ -64,7 +59,6 @@ def prepare_to_raise(problem: Exception, doing: str) -> None:
 
 
 def as_internal_error(problem: Exception, doing: str) -> Exception:
-    """Return an ``InternalError`` if ``problem`` is a bug of this package; otherwise ``problem`` itself."""
     trace = problem.__traceback__
     # If there is only the first frame, the arguments do not fit the function that was called, which is a
     # TypeError of the user.
@@ -81,11 +75,7 @@ def _is_nested(frame: FrameType) -> bool:
 
 
 def shortened_traceback(problem: BaseException) -> TracebackType | None:
-    """Return the traceback of ``problem`` without frames of this package, or None if no frame remains.
-
-    Frames of frameworks are left out, too, if ``problem`` is an error of this package, or if they lie between
-    this package and code of the user.
-    """
+    """Return the traceback of ``problem`` without frames of this package, or None if no frame remains."""
     frames = list(traceback.walk_tb(problem.__traceback__))
     owners = [owner_of_frame(frame) for frame, _ in frames]
     users = [place for place, owner in enumerate(owners) if owner == "user"]
@@ -158,10 +148,6 @@ def _user_location(frames: list[FrameType], problem: Exception) -> str:
 
 
 def line_of_user(problem: Exception) -> str | None:
-    """Return the innermost line of the user's files in the traceback of ``problem``, as ``file:line``.
-
-    Return None if no frame is in such a file.
-    """
     for frame, line in reversed(list(traceback.walk_tb(problem.__traceback__))):
         if _is_line_of_user(frame):
             return f"{frame.f_code.co_filename}:{line}"
@@ -181,7 +167,7 @@ _PACKAGE = str(Path(__file__).parents[1])
 
 
 def level_of_user() -> int:
-    """Return the ``stacklevel`` of the innermost caller whose file does not begin with ``_PACKAGE``."""
+    """Return the ``stacklevel`` with which a warning of the caller shows a line outside this package."""
     frame, level = sys._getframe(1), 1
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame, level = frame.f_back, level + 1
@@ -193,11 +179,7 @@ def level_of_user() -> int:
 
 
 def raise_refused(problem: Exception, program: Program, target: Target, same_framework: bool) -> NoReturn:
-    """Raise a ``TargetRefused`` that names the recorded call which the target refused with ``problem``.
-
-    Raise ``problem`` itself if ``same_framework`` is True, if it is an error of this package, if the target
-    does not recognize it as a refusal, or if the recorded call is unknown.
-    """
+    """Raise ``TargetRefused`` for the recorded call that the target refused, or else ``problem`` itself."""
     is_own = same_framework or isinstance(problem, GraphCompilerError)
     words = None if is_own else target.refusal(problem)
     origin = None if words is None else _origin(program, lines_of(program, problem))
@@ -215,11 +197,7 @@ def lines_of(program: Program, problem: Exception) -> list[int]:
 
 
 def with_expression(program: Program, text: str, lines: list[int]) -> str:
-    """Return ``text``, the message of a guard, with the place of the recorded call in full.
-
-    ``lines`` are the lines of the program in the traceback. Return ``text`` unchanged if they belong to no
-    recorded call.
-    """
+    """Return ``text``, the message of a guard, with the place of the recorded call in full if it is known."""
     origin = _origin(program, lines)
     return text if origin is None else text.replace(str(origin.portable()), place_of(origin), 1)
 

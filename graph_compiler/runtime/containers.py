@@ -23,10 +23,7 @@ _IS_BASE_TYPE = 1 << 10
 
 
 class LazyMethod:
-    """Descriptor of a method that is compiled for each instance.
-
-    While a function is recorded, it returns the uncompiled method.
-    """
+    """Descriptor of a method that is compiled for each instance."""
 
     def __init__(self, name: str, function: types.FunctionType, compile_one: Compile) -> None:
         self.name, self.function, self._compile = f"{COMPILED}{name}", function, compile_one
@@ -51,10 +48,9 @@ class LazyMethod:
 
 
 class InstanceGraph:
-    """Graph of one instance's method, stored on the instance. A pickle of it is empty.
+    """Graph of one instance's method, stored on the instance.
 
     owner(): returns the instance that the graph belongs to, or None.
-    graph: the graph, or None.
     """
 
     def __init__(self, owner: Callable[[], Any] = lambda: None, graph: Any = None) -> None:
@@ -75,13 +71,7 @@ def _attributes(obj: Any) -> Mapping[str, Any]:
 
 
 def compile_class(cls: type, compile_one: Compile) -> type:
-    """Return a subclass of ``cls`` whose methods are compiled when they are first accessed on an instance.
-
-    The compiled methods are ``__call__`` and the public methods that the package of ``cls`` defines. For a
-    class that a framework defines, they are its entry methods (``forward``), or else ``__call__``. Class
-    methods, static methods, properties, generator methods and ``async`` methods are not compiled. Raise
-    ``NotCompilable`` if the flags of ``cls`` do not allow subclasses, as for ``bool``.
-    """
+    """Return a subclass of ``cls`` with methods that are compiled at their first access on an instance."""
     if not cls.__flags__ & _IS_BASE_TYPE:
         raise NotCompilable(
             f"{cls.__name__} is a class that cannot be subclassed: compile a function instead"
@@ -121,12 +111,6 @@ def _of_framework(base: type, cls: type) -> bool:
 
 
 def compile_module(module: types.ModuleType, compile_one: Compile) -> types.ModuleType:
-    """Return a copy of ``module`` whose functions, and classes with ``__call__``, are compiled lazily.
-
-    Its submodules are copied, too. A member is not compiled if its name begins with ``__`` or if it is
-    defined elsewhere. Neither are generator functions, coroutine functions, and classes whose ``__call__`` or
-    ``forward`` is not a plain function.
-    """
     copied: types.ModuleType = _copy(module, module.__name__, compile_one, {})
     return copied
 

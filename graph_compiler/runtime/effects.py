@@ -32,8 +32,7 @@ class UserObjects:
         recorded calls or has no such state.
     same_framework: True if the graph is for its source framework, and keeps the recorded calls unless it had
         to be lifted.
-    is_foreign: True if the source framework is not the target. This and ``same_framework`` are False for a
-        graph that ``Graph.with_passes`` has made for its source framework.
+    is_foreign: True if the source framework is not the target.
     watch(arrays): returns a function that returns True while no array of ``arrays`` was written to; None if
         writes cannot be detected.
     proxies: proxy classes for objects that hold arrays of the target, or None.
@@ -81,29 +80,18 @@ class WrittenArrays:
         return [leaves[key] if kind == "inputs" else held[kind][key] for kind, key in self.keys]
 
     def saved(self, leading: _Arrays, leaves: _Arrays) -> list[Callable[[], None]]:
-        """Return functions that restore the arrays to their current elements.
-
-        Return an empty list if there is no ``UserObjects.saved``, or if ``are_restored`` is False.
-        """
         saved = self._objects.saved
         if saved is None or not self.are_restored:
             return []
         return [saved(array) for array in self._of(leading, leaves)]
 
     def watched(self, leading: _Arrays, leaves: _Arrays) -> Callable[[], bool] | None:
-        """Return a function that returns True while no array was written to.
-
-        Return None if nothing is written, or if writes cannot be detected.
-        """
+        """Return a function that is True while no array was written to, or None if writes are not watched."""
         watch = self._objects.watch
         return watch(self._of(leading, leaves)) if self.are_watched and watch is not None else None
 
     def copied(self, leading: _Arrays, leaves: _Arrays) -> tuple[_Arrays, _Arrays, dict[Any, Any]]:
-        """Return ``leading`` and ``leaves`` with copies of written arrays, and a dict of these copies.
-
-        The dict has those of arguments, by index, and of parameters and constants, by name, but not those of
-        state outside the arguments.
-        """
+        """Return ``leading`` and ``leaves`` with copies of written arrays, and copies by index or name."""
         # One copy for each object, because arguments that are one array must remain one.
         arrays = dict(zip(self.keys, self._of(leading, leaves)))
         copies = {id(array): self._target.copy(array) for array in arrays.values()}
@@ -144,9 +132,7 @@ class Effects:
     ) -> None:
         """Write the values of effects to arguments, buffers, constants, and arrays in the state ``held``.
 
-        An array among the arguments that cannot be written to is replaced in its container. Raise
-        ``GuardFailed`` instead if it is a NumPy array, is passed twice, or is an argument itself or an item
-        of a tuple.
+        An array among the arguments that cannot be written to may be replaced in its container.
         """
         written = [effect for effect in self._graph.effects if effect.kind == "argument"]
         given = leaves_at(self._graph.input_tree, (args, kwargs)) if written else []
@@ -204,8 +190,6 @@ class Effects:
         Its keys are names of state and indices of changed arguments, and ``"arguments"`` for the new items of
         changed containers.
 
-        outcome: as in :meth:`update`.
-        effects: the new values of the graph's effects.
         leaves: the arrays of the call, then those of the state outside the arguments.
         held: the objects that hold this state before the call.
         written: indices of the arrays that the call has written to, among those of this state.

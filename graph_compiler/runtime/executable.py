@@ -83,9 +83,6 @@ class Executable:
 
     A flat function takes the arrays and numbers in a call one by one.
 
-    flat: the function before it is compiled.
-    compile_options: options of the target's compiler; None if ``function`` is not compiled.
-    function: ``flat``, compiled if the options say so.
     called: what calls run: ``function``, or a compiled function with other arguments before its inputs.
     leading(given=None): returns the arguments before the inputs of ``called``; with weights ``given``, those
         of ``function``.
@@ -166,10 +163,7 @@ class Executable:
         return is_passed and isinstance(self.read_weights, NativeWeights)
 
     def run(self, leading: Sequence[Any], leaves: Sequence[Any]) -> Any:
-        """Return what ``called`` returns for these arguments.
-
-        If the call converts weights that the user's code may write to, wait until it has read them.
-        """
+        """Call ``called``, and wait if it may still read weights that the user's code may write to."""
         outcome = self.called(*leading, *leaves)
         if self._waits and cast(Any, self._parameters).latest.may_be_written:
             self._wait(self._leaves(outcome))
@@ -177,7 +171,6 @@ class Executable:
 
     @property
     def _waits(self) -> bool:
-        """True if calls may still read weights after they have returned."""
         return self.are_watched and self._target.runs_asynchronously is not None
 
     def _leaves(self, outcome: Any) -> list[Any]:
@@ -212,18 +205,13 @@ class Executable:
         return CallCode(call, leaves, result, {**own, **bound}, self.are_watched, self._waits)
 
     def parts(self, outcome: Any) -> tuple[Any, Any, Any]:
-        """Return the result, the values of effects and the values of guards in ``outcome``."""
         return outcome if self.returns_more else (outcome, (), ())
 
     def require_shapes(self, parameters: Mapping[str, Any]) -> None:
         require_shapes(self._graph.name, self._shapes, parameters)
 
     def evaluate(self, leading: tuple[Any, ...], leaves: tuple[Any, ...], compiled: bool) -> Any:
-        """Call the flat function, or its compiled form if ``compiled`` is True.
-
-        Exceptions of the call are translated to ``CallMismatch``, ``GuardFailed`` or ``TargetRefused`` if the
-        cause is found to be a weight, a size that is unknown while the target traces, or the target.
-        """
+        """Call the flat function or its compiled form, and translate exceptions with a known cause."""
         try:
             return (self.function if compiled else self.flat)(*leading, *leaves)
         # The target may raise anything. What it raises is translated, or raised again.

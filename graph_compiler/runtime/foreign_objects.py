@@ -42,11 +42,7 @@ Call = tuple[tuple[Any, ...], dict[str, Any]]
 
 
 def widen(array: Any, wide: str | None, target: Target) -> Any:
-    """Convert ``array``, which the target has narrowed, to a NumPy array of its recorded 64-bit dtype.
-
-    ``wide`` is this dtype, or None if the recorded one has no 64 bits.
-    Return other arrays unchanged, and also traced ones, which have no values.
-    """
+    """Return ``array`` in its recorded 64-bit dtype ``wide`` if the target has narrowed its values."""
     is_narrowed = (
         wide is not None and isinstance(array, target.array_types) and dtype_name(array) == NARROWED[wide]
     )
@@ -99,11 +95,8 @@ class CallConverter:
     ) -> Any:
         """Call a function of the original's framework with converted arguments.
 
-        What the function writes to a converted array is written back to the array that the caller passed. If
-        that cannot be written to, replace it in the list, dict or object around it, or raise ``GuardFailed``
-        if there is none or only tuples are around it. Convert the result to the target's framework unless
-        ``same_framework``. During the call, lists, dicts and objects among the arguments hold the converted
-        arrays.
+        During the call, lists, dicts and objects among the arguments hold the converted arrays. Raise
+        ``GuardFailed`` if a write to a converted array cannot reach the caller.
 
         types: recorded 64-bit dtypes of arrays that the target has narrowed, by their paths in
             ``(args, kwargs)``.
@@ -122,10 +115,7 @@ class CallConverter:
         return result if self.same_framework else crossing.result(result)
 
     def native(self, array: Any) -> Any:
-        """Return ``array`` as a new array of the target.
-
-        Return ``array`` itself if the target's ``convert`` returns it or None.
-        """
+        """Return ``array`` as a new array of the target; ``array`` itself if there is nothing to convert."""
         # NumPy scalars, which have no ``__setitem__``, are converted as 0-d arrays.
         native = self.target.convert(
             array.__array__()
@@ -259,10 +249,7 @@ _OPERATORS = frozenset({"__len__", "__getitem__", "__call__", "__contains__"})
 class ProxyClasses:
     """Proxy classes: subclasses of the user's classes, for objects that hold arrays of the target.
 
-    The user's methods expect arrays of the original's framework, so plain methods and properties of a proxy
-    class convert arrays before and after a call, unless an array is traced or the original's code calls them.
-    Generators, ``async`` methods and other descriptors do not, nor do special methods that are not in
-    ``_OPERATORS``.
+    The user's methods expect arrays of the original's framework, so proxy classes convert arrays for them.
     """
 
     def __init__(self, frontend: Frontend, target: Target) -> None:
@@ -284,12 +271,7 @@ class ProxyClasses:
                 object.__setattr__(item, "__class__", cls)
 
     def taking(self, updates: Iterable[ContainerUpdate]) -> Callable[[Any], None] | None:
-        """Return a function that gives proxy classes to objects in the arguments that ``updates`` change.
-
-        An object around a changed list, dict or tuple counts as changed. The function takes
-        ``(args, kwargs)``, and skips objects without arrays of the target. Return None if no argument is
-        changed.
-        """
+        """Return a function that sets the proxy classes of arguments that ``updates`` change, or None."""
         changed = [
             update.path
             for update in updates
@@ -372,10 +354,7 @@ def _proxy_class(cls: type, converter: CallConverter) -> type:
 
 @contextmanager
 def _without_init_subclass(cls: type) -> Iterator[None]:
-    """Disable ``cls.__init_subclass__`` inside the context.
-
-    A library may register subclasses there.
-    """
+    """Disable ``cls.__init_subclass__`` in the context, because a library may register subclasses there."""
     own = vars(cls).get("__init_subclass__")
     type.__setattr__(cls, "__init_subclass__", classmethod(lambda cls: None))
     try:

@@ -28,7 +28,6 @@ from ..trees import Branch, Leaf, Tree, count_leaves, flatten, leaves_at, unflat
 
 
 def convert_array(array: Any, convert: Callable[[Any], Any]) -> Any:
-    """Return ``convert(array)``. Raise ``NotCompilable`` if that is None."""
     conversion = convert(array)
     if conversion is None:
         raise NotCompilable(
@@ -77,10 +76,6 @@ class ConversionCache:
         return self.store(array, convert_array(array, self._convert)) if known is None else known
 
     def store(self, array: Any, native: Any) -> Any:
-        """Store ``native`` as the current conversion of ``array`` and return it.
-
-        Nothing is stored if ``native`` is None or the array itself.
-        """
         number, conversions = id(array), self._conversions
 
         def forget(reference: weakref.ref[Any]) -> None:
@@ -125,11 +120,7 @@ class OwnerLookup(Protocol):
 def owners_of(
     graph: IRGraph, written: Written, weights: OwnerLookup | None, constants: Mapping[str, Any]
 ) -> list[Any]:
-    """Return the objects that a call has to lock, because they hold state that it reads or changes.
-
-    ``written`` are the kinds and keys of the arrays that the generated function writes to. The list is empty
-    for a graph without state.
-    """
+    """Return the objects that a call has to lock, because they hold state that it reads or changes."""
     if not (written or graph.effects or graph.state.places):
         return []
     changed = [*written, *((f"{effect.kind}s", effect.target) for effect in graph.effects)]
@@ -199,7 +190,6 @@ class WriteBack:
         )
 
     def to_native(self, held: Any) -> Any:
-        """Return ``held`` with its arrays converted to the target; ``held`` itself if it has no arrays."""
         leaves, tree = flatten(
             held, lambda item: self._array_access.is_own(item) or isinstance(item, self._target.array_types)
         )

@@ -16,11 +16,9 @@ from ..registration import backends, frontends
 
 
 def frontend_of(name: str) -> Frontend:
-    """Import, check and return the frontend ``name``.
+    """Import the frontend ``name``, and check it against its contract.
 
-    Raise ``UnknownFramework`` if no frontend has this name, ``FrameworkNotInstalled`` if its framework is
-    missing, and ``InvalidRegistration`` if its registration failed, or if the module or object of its entry
-    does not exist or lacks members of its contract.
+    Raise ``FrameworkNotInstalled`` if its framework is missing.
     """
     entry = frontends.get(name)
     entry.require()
@@ -31,7 +29,10 @@ def frontend_of(name: str) -> Frontend:
 
 
 def backend_of(name: str) -> Backend:
-    """Import, check and return the backend ``name``, as :func:`frontend_of` does for frontends."""
+    """Import the backend ``name``, and check it against its contract.
+
+    Raise ``FrameworkNotInstalled`` if its framework is missing.
+    """
     entry = backends.get(name)
     entry.require()
     found: Backend = _import_checked(entry.name, entry.module, Backend)
@@ -72,10 +73,7 @@ def _imported(name: str, file: str) -> Any:
 
 
 class MissingFrontend:
-    """Placeholder for the frontend of a framework that is not installed.
-
-    It owns no arrays. Attributes that it does not define raise ``FrameworkNotInstalled``.
-    """
+    """Placeholder for the frontend of a framework that is not installed."""
 
     class Stamp:
         def __init__(self, array: Any) -> None:

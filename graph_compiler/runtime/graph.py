@@ -484,7 +484,7 @@ class Graph(RecordingMethods, DisplayMethods):
         compiled: bool = False,
         in_place: bool = False,
     ) -> tuple[Any, dict[str, Any]]:
-        """Run :meth:`functional`, but always return ``(result, state)``.
+        """Run :meth:`functional`, and return ``(result, state)``.
 
         given: the state to start from; None for the current state.
         compiled: run the target's compiled program, which not all transforms accept.
@@ -503,10 +503,6 @@ class Graph(RecordingMethods, DisplayMethods):
         is_traced: bool,
     ) -> tuple[Any, dict[str, Any]]:
         """Return ``(result, state)`` of a call by a generated module that holds the arrays itself.
-
-        If no variant fits, record one. Raise ``GuardFailed`` if that is not possible, for example because the
-        target traces the call, and ``CallMismatch`` if the call changes something that the module does not
-        hold.
 
         held(): returns the module's arrays by name.
         key(): returns a random key.

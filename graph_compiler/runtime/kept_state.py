@@ -27,10 +27,7 @@ class Recordable(Protocol):
 
 
 def state_of(variants: Sequence[Variant]) -> dict[str, Any]:
-    """Return the state that calls keep, by name, with arrays of the graph's framework.
-
-    A value that a first call has set, and that a variant for later calls only reads, is no state.
-    """
+    """Return the state that calls keep, by name, with arrays of the graph's framework."""
     settled = _assumed_places(variants)
     current = [
         variant
@@ -47,11 +44,7 @@ def state_of(variants: Sequence[Variant]) -> dict[str, Any]:
 
 
 def record_settled_values(graph: Recordable, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
-    """Set the Python values that a first call sets in the original, and record variants for later calls.
-
-    If a later call changes these values again, they are state, and their old values are restored. At most
-    three variants are recorded.
-    """
+    """Set the Python values that a first call sets in the original, and record variants for later calls."""
     for _ in range(_MOST_CALLS):
         settled = _assumed_places(graph.variants)
         after = [
@@ -105,7 +98,7 @@ def _values_before(variant: Variant) -> Iterator[tuple[StatePlace, Any]]:
 
 
 def _values_after(variant: Variant) -> Iterator[tuple[StatePlace, Any]]:
-    """Yield ``(place, value)`` for places in which a call replaces a Python value by ``value``."""
+    """Yield the places in which a call replaces a Python value, with the new value."""
     if not variant.state or not variant.state.replaced or not isinstance(variant.graph.output_tree, Branch):
         return
     before = {place.identity for place, _ in _values_before(variant)}

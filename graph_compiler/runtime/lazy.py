@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 class DeferredPipeline:
     """Stand-in for the pipeline of a callable whose framework is unknown until its first call.
 
-    function: the callable.
-    name: name of its graph.
     settle(args, kwargs): creates the pipeline for the framework of these arguments.
     """
 
@@ -141,10 +139,6 @@ class LazyGraph(Graph):
         return super().__getattribute__(name)
 
     def __reduce__(self) -> Any:
-        """Pickle a graph without variants by its module and name, and others as :class:`Graph` does.
-
-        Raise ``NotSerialisable`` if the graph cannot be found by the name.
-        """
         if self._variants:
             return super().__reduce__()
         function = self._pipeline.function
@@ -171,10 +165,7 @@ class LazyGraph(Graph):
 
 
 def graph_at(module: str, name: str) -> Graph:
-    """Import ``module`` and return its attribute ``name``, a graph. Pickles of lazy graphs call this.
-
-    Raise ``InvalidFile`` if the attribute is no graph.
-    """
+    """Return the graph that a pickled lazy graph refers to by module and name."""
     found = getattr(importlib.import_module(module), name)
     if not isinstance(found, Graph):
         raise InvalidFile(f"{module}.{name} is no graph")
@@ -205,10 +196,7 @@ _NEED_A_TARGET = frozenset({"seed"})
 
 # ----------------------------------------------------------------------------------------------------- static
 class StaticGraph(LazyGraph):
-    """Lazy graph with static arguments.
-
-    _statics: the static arguments. The creator sets the attribute after construction.
-    """
+    """Lazy graph with static arguments."""
 
     _statics: StaticArguments
 

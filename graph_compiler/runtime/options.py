@@ -28,8 +28,7 @@ Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 def validated(*also: Callable[..., Any]) -> Callable[[Decorated], Decorated]:
     """Return a decorator with which a function raises ``InvalidOption`` for unknown keywords.
 
-    The keyword-only parameters of the function and of the functions ``also`` are known, and the signature of
-    the result lists them. Their values are checked by :func:`check_options`.
+    Known are the keyword-only parameters of the function and of the functions ``also``.
 
     >>> validated()(lambda *, seed=0: seed)(sead=1)
     Traceback (most recent call last):
@@ -68,9 +67,7 @@ def _with_options(function: Callable[..., Any], also: tuple[Callable[..., Any], 
 
 
 def check_options(options: Mapping[str, Any]) -> None:
-    """Raise ``InvalidOption`` for an invalid value of an option that has a validator.
-
-    Raise it also for nonempty ``compile_options`` without ``return_backend_compiled_fn=True``.
+    """Check the values of options that have a validator.
 
     >>> check_options({"on_miss": "retrace", "max_variants": 3, "args": None})
     >>> check_options({"on_miss": "retry"})
@@ -89,8 +86,6 @@ def check_options(options: Mapping[str, Any]) -> None:
 
 def path_of(name: str, item: Any) -> Path:
     """Convert a user's path to ``Path``.
-
-    Raise ``InvalidOption``, which names ``name``, if ``item`` is empty or no path.
 
     >>> path_of("path", 3)
     Traceback (most recent call last):

@@ -42,10 +42,6 @@ class VariantLimit:
         )
 
     def run_original(self, graph: RecordedGraph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Run the original with converted arrays, and return its result in the graph's framework.
-
-        Count the call, and warn at the first one.
-        """
         self.calls += 1
         if self.calls == 1:
             _warn(graph, args, kwargs)

@@ -113,7 +113,6 @@ UNROLLED = RecordingPlan(numbers=False, all_steps=True, folds=False)
 class PlanRun:
     """State of an attempt to record by a plan.
 
-    plan: the plan.
     is_recorded: True once the frontend has returned the recording.
     is_open: True if the recording may have state, or symbols for numbers, that could be constants instead.
     has_loops: True if the recording has iterations to make loops of.
@@ -128,11 +127,7 @@ class PlanRun:
 
 
 def first_successful(name: str, plan: RecordingPlan, carry_out: Callable[[PlanRun], Variant]) -> Variant:
-    """Carry out ``plan``, and other plans after it until one succeeds; return the variant.
-
-    Store what was given up in ``gave_up`` of the variant. Raise an exception that no other plan can help
-    with.
-    """
+    """Carry out ``plan``, and other plans after it until one succeeds; return the variant."""
     left: list[AbandonedWay] = []
     while True:
         run = PlanRun(plan)
@@ -170,11 +165,7 @@ def _next_plan(run: PlanRun, problem: Exception) -> RecordingPlan | None:
 
 
 def record_independent_of_names(record: Callable[[Request], Recording], request: Request) -> Recording:
-    """Return the recording of a call whose program does not depend on new names (UUIDs) that it creates.
-
-    If user code creates one by ``uuid1`` or ``uuid4``, record the call again with other names. Raise
-    ``TracingError`` if the programs differ.
-    """
+    """Record a call; raise ``TracingError`` if its program is found to depend on UUIDs that it creates."""
     with watching_names() as watch:
         recording = record(request)
     for pattern in patterns() if watch.origin else ():
@@ -211,11 +202,6 @@ class NarrowingPolicy:
     told: set[str] = field(default_factory=set, compare=False)
 
     def check(self, name: str, graph: Graph, target: Target) -> None:
-        """Warn of float64 and complex128 inputs and parameters of ``graph`` that ``target`` narrows.
-
-        The warning is given once for each ``name``. In the mode ``"strict"``, raise ``UnsupportedOperation``
-        instead.
-        """
         if name in self.told or not narrows(target):
             return
         inputs = [value.name for value in graph.inputs if value.dtype in _WIDE]
@@ -250,8 +236,7 @@ def header_of(pipeline: Pipeline, recorded: IRGraph, graph: IRGraph, counts: str
     """Return the docstring of a generated module.
 
     recorded: the recorded graph, whose inputs are listed.
-    graph: the graph that is written. Its operations are counted, and its guards on values and those that are
-        checked at entry are listed.
+    graph: the graph that is written.
     counts: text before the number of operations.
     """
     frontend, target = pipeline.frontend.name, pipeline.target.name
@@ -428,8 +413,7 @@ class Pipeline:
     def write_variant(self, recorded: VariantRecording, environment: EnvironmentGuards, why: str) -> Variant:
         """Write a recording for the target framework and return it as a variant.
 
-        Raise ``UnsupportedOperation`` if the target cannot express it, or if it narrows 64-bit floats and the
-        options refuse that.
+        Raise ``UnsupportedOperation`` if the target cannot express it.
         """
         graph = recorded.graph
         is_lifted = graph.dialect == "canonical" or graph.demands.is_lifted
@@ -504,10 +488,6 @@ class Pipeline:
         return self.write_variant(recorded, variant.environment, variant.why)
 
     def missing(self, variant: Variant) -> list[str]:
-        """Return why ``variant`` cannot be written for the target, one string for each problem.
-
-        The list is empty if it can be written.
-        """
         try:
             self.rewrite_variant(variant)
         except UnsupportedOperation as problem:
@@ -515,10 +495,6 @@ class Pipeline:
         return []
 
     def module_of(self, graph: Any) -> Any:
-        """Return ``graph`` as a module of the target.
-
-        Raise ``FrameworkNotInstalled`` if the library of modules (flax) is missing.
-        """
         try:
             return self.target.as_module(graph)
         except ModuleNotFoundError as problem:
@@ -530,7 +506,7 @@ class Pipeline:
 
     # ------------------------------------------------------------------------------ passes
     def simplify(self, graph: IRGraph) -> IRGraph:
-        """Return ``graph``, a recorded graph, after the passes that simplify it before it is lifted."""
+        """Run the passes that simplify a recorded graph before it is lifted."""
         roll, keys = self.options.roll, SignatureCache()
         graph = run_passes(
             graph, drop_snapshots, dce, *loops(self.target, roll, keys), *layers(self.target, roll, keys)
@@ -576,10 +552,7 @@ class Pipeline:
         return graph
 
     def source_text(self, graph: IRGraph, header: str) -> Program:
-        """Return ``graph`` as a program of the source framework, with ``header`` as its docstring.
-
-        If the frontend has no dialect, return a program of the target.
-        """
+        """Write ``graph`` as a program of the source framework, or of the target if that has no dialect."""
         if self.frontend.dialect is None:
             return write(graph, self.target.dialect, header)
         own = self.target if self.same_framework else self.backend_of(self.frontend.name)

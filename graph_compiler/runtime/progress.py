@@ -37,10 +37,6 @@ def is_watched() -> bool:
 
 @contextmanager
 def show_conversion(name: str, after: float = SECONDS) -> Iterator[None]:
-    """Display the current stage of a conversion by :class:`show_progress`.
-
-    Reset the stage at the end of the context.
-    """
     try:
         with show_progress(f"Converting {name}", stage.__str__, after):
             yield
@@ -55,10 +51,7 @@ def recording_message(name: str, source: str, known: int, most: int, variant: Va
 
 
 class show_progress:
-    """Context manager that displays ``title`` and ``doing()`` on stderr once ``after`` seconds have passed.
-
-    It displays nothing if :func:`is_watched` returns False, or if another thread draws at that moment.
-    """
+    """Context manager that displays ``title`` and ``doing()`` during slow work in a terminal or notebook."""
 
     def __init__(self, title: str, doing: Callable[[], str] = str, after: float = 1.0) -> None:
         self._title, self._doing, self._after = title, doing, after

@@ -190,11 +190,7 @@ class RecordedGraph:
 
 
 def recorded_types(variants: Sequence[Variant]) -> Mapping[Path, str]:
-    """Return the recorded 64-bit dtypes of arguments that the target narrows, by path of the argument.
-
-    An argument that variants recorded with different dtypes is left out. The result is empty for a target
-    with 64-bit dtypes.
-    """
+    """Return the recorded 64-bit dtypes of arguments that the target narrows, by path of the argument."""
     if not variants or not narrows(variants[0].target):
         return {}
     found: dict[Path, set[str]] = {}

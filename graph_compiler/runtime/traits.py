@@ -39,9 +39,7 @@ def arrays_written(graph: Graph) -> tuple[tuple[str, Any], ...]:
 def write_argument(graph: Graph, target: Target, number: int, array: Any, value: Any) -> None:
     """Write the elements of ``value`` to ``array``, the argument with index ``number``.
 
-    Raise ``GuardFailed`` if ``array`` cannot be written to. Raise it also if ``value`` is known to be a
-    nonempty copy, which the generated function would write to instead, unless the graph has an effect for the
-    argument.
+    Raise ``GuardFailed`` if ``array`` cannot be written to.
     """
     try:
         target.write_back(array, value)
@@ -85,10 +83,7 @@ def has_inner_checks(graph: Graph) -> bool:
 
 
 def plain_number(target: Target, result: Any) -> Any:
-    """Return the 0-d array ``result`` as a Python number.
-
-    Python numbers, and arrays that the target traces or differentiates, are returned unchanged.
-    """
+    """Convert a 0-d array to a Python number, unless the target traces or differentiates it."""
     # The class is compared exactly, because NumPy's float64 is a subclass of float and an array elsewhere.
     is_plain = type(result) in (bool, int, float, complex)
     return (

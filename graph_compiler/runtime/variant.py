@@ -148,7 +148,6 @@ class Variant:
         self.state_lock = StateLock(owners) if owners else None
 
     def _dispatcher(self) -> Attempt:
-        """Return the generated function that matches and runs calls of a graph that only computes."""
         found = self.matching.code(_MISFIT, _MISFIT)
         bound = {
             "no_fit": NO_FIT,
@@ -161,11 +160,7 @@ class Variant:
         return dispatcher(self.environment.condition, found, calling, is_followed)
 
     def _dispatcher_ahead(self) -> Attempt:
-        """Return the function that replaces :meth:`attempt` once a call has fitted.
-
-        It makes slow checks while the generated function runs, if the target and the graph allow that.
-        Otherwise it is :attr:`_attempt`.
-        """
+        """Return the function that replaces :meth:`attempt` once a call has fitted."""
         executable, runs_asynchronously = self.executable, self.target.runs_asynchronously
         found = self.matching.code(_MISFIT, DOUBT)
         if (
@@ -230,10 +225,9 @@ class Variant:
         return effects.union(name for kind, name in self.written.keys if kind == "parameters")
 
     def attempt(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-        """Return the result of a call, or :class:`CallMiss` if it does not fit or :meth:`_failed` returns it.
+        """Return the result of a call, or :class:`CallMiss` if it did not complete.
 
-        Once a call has fitted a graph that only computes and needs no lock, a generated function replaces
-        this method on the instance.
+        A generated function may replace this method on the instance.
         """
         if self._tracer is not None and self._tracer.is_tracing():
             return attempt_traced(self, args, kwargs)
@@ -257,10 +251,7 @@ class Variant:
     def run(
         self, leaves: tuple[Any, ...], args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] = _NONE
     ) -> Any:
-        """Run the variant with matched ``leaves``, and return what :meth:`attempt` returns.
-
-        Arrays and containers in ``args`` and ``kwargs`` are updated if the original updates them.
-        """
+        """Run the variant with matched ``leaves``, and return what :meth:`attempt` returns."""
         if self.is_random:
             leaves = (*leaves, self.target.next_key(leaves))
         rewind = self.target.random_state_restorer(leaves) if self._draws else _nothing
@@ -312,10 +303,7 @@ class Variant:
         return effects.update(result, (args, kwargs, held))
 
     def as_numbers(self, result: Any) -> Any:
-        """Convert the arrays in a result to Python numbers where the original returns numbers.
-
-        Traced or differentiated arrays stay arrays.
-        """
+        """Convert arrays in a result to Python numbers where the original returns numbers."""
         if not self._numbers:
             return result
         leaves = list(leaves_at(self.graph.output_tree, result))
@@ -326,8 +314,7 @@ class Variant:
     def _failed(self, problem: Exception, unwritten: Callable[[], bool] | None = None) -> Any:
         """Return ``CallMiss`` for ``problem``, an exception of the generated function, and store its text.
 
-        Raise ``problem`` if no other variant may be tried after it: it is a bug of this package or a signal
-        of the target, or the function may have changed arrays. A ``GuardFailed`` is never raised.
+        Raise ``problem`` if no other variant may be tried after it.
 
         unwritten(): returns True if the function has changed no array; None if that cannot be detected.
         """
@@ -345,8 +332,7 @@ class Variant:
     def _guarded(self, result: Any, checks: tuple[Any, ...]) -> Any:
         """Return ``result`` after checking the guards on values, here or in the program that is traced.
 
-        Raise ``GuardFailed`` if a guard fails, and ``UndecidedValues`` if the target traces the values of the
-        guards, ``checks``, and its program can select between this variant and others.
+        Raise ``UndecidedValues`` if the traced program can select between this variant and others.
         """
         if any(map(self.target.is_traced, checks)):
             # Another variant may fit. The caller selects between them in the traced program.
@@ -387,9 +373,7 @@ class Variant:
         """Run the graph on ``parameters`` and matched leaves, and return ``((result, state), checks)``.
 
         ``state`` has the new values of what the call changes, by name or index. ``checks`` are the values of
-        the guards, which the caller has to compare with the expected ones. Raise ``CallMismatch`` if the
-        graph needs a random key and ``rng`` is no key, and ``GuardFailed`` if a parameter is known to have
-        another shape than while recording.
+        the guards, which the caller has to compare with the expected ones.
 
         held: the objects that hold state outside the arguments, before the call.
         compiled: run the function as the target's compiler has compiled it.
@@ -420,10 +404,7 @@ def _nothing() -> None: ...
 
 
 class _ElementsDiffer(GuardFailed):
-    """Error of a call whose elements do not meet a guard. Its message is written when it is shown.
-
-    message(): returns the message.
-    """
+    """Error of a call whose elements do not meet a guard. Its message is written when it is shown."""
 
     def __init__(self, guard: Guard, seen: Any) -> None:
         self.message: Callable[[], str] = functools.partial(guard.difference, seen)
@@ -445,10 +426,6 @@ def _message_of(problem: GuardFailed, program: Program) -> Callable[[], str]:
 
 
 def attempt_traced(variant: Variant, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    """Return the result of a call that a compiler traces, or ``NO_FIT`` if ``run_traced`` returns None.
-
-    Write the buffers that the call changes to the original.
-    """
     found = run_traced(variant, args, kwargs, None, None)
     if found is None:
         return NO_FIT
@@ -465,10 +442,9 @@ def run_traced(
     weights: Mapping[str, Any] | None,
     mode: bool | None,
 ) -> tuple[Any, dict[str, Any]] | None:
-    """Return ``(result, state)`` of a call that a compiler traces.
+    """Return ``(result, state)`` of a call that a compiler traces; None if it does not fit ``variant`` now.
 
-    Return None if the arguments do not fit ``variant``, or if its environment guards do not hold now. None as
-    ``weights`` or ``mode`` means those of the original.
+    None as ``weights`` or ``mode`` means those of the original.
     """
     state = variant.compiler_state
     number = state.begin(weights is None, mode)

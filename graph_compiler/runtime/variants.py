@@ -71,11 +71,7 @@ class TracedStatementVariants:
         self._graph, self._added, self._left = graph, list[Variant](), _MOST
 
     def variant(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> Variant | None:
-        """Record a variant with traced control flow, and return it.
-
-        Return None if no attempt is left or worthwhile, or if it fails for another reason than a bug of this
-        package. A failure is noted on the graph, and may end all further attempts.
-        """
+        """Record a variant with traced control flow; return None if that fails or is not worthwhile."""
         if not self._left or not self._is_worth_tracing(args, kwargs):
             return None
         is_first = not self._graph.variants
@@ -96,11 +92,7 @@ class TracedStatementVariants:
     def _checked_against_original(
         self, made: Variant, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Variant:
-        """Compare ``made`` with the original for the recorded call, and return the variant to use.
-
-        This is ``made``, or a copy that returns bools, ints and floats of Python where the original does.
-        Raise ``NotCompilable`` or ``VerificationFailed`` if ``made`` may not be used.
-        """
+        """Compare ``made`` with the original for the recorded call, and return the variant to use."""
         assert made.recording is not None
         graph, recorded = self._graph, made.recording.graph
         if outgrows(
@@ -178,11 +170,7 @@ class TracedStatementVariants:
 
 
 def is_specific(function: Any, variant: Variant) -> bool:
-    """Return True if ``variant`` seems to have recorded the iterations of a loop of ``function`` one by one.
-
-    Then more than ``LONG`` nodes come from one line of its file, or at least ``REPEATED`` guards on elements
-    from one expression.
-    """
+    """Return True if ``variant`` seems to have recorded the iterations of a loop one by one."""
     if not isinstance(function, FunctionType) or variant.recording is None:
         return False
     graph, file = variant.recording.graph, function.__code__.co_filename
@@ -239,11 +227,7 @@ log = logging.getLogger("graph_compiler")
 
 
 def _fail_as_original(pipeline: Pipeline, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Call the original with the arguments of the user, for its side effects and its exception.
-
-    Do nothing if there is no original, if arrays of its framework are immutable, or if arguments would have
-    to be converted to them.
-    """
+    """Let the original make its side effects and raise, if it can write to the user's arrays."""
     reference = pipeline.frontend.reference
     # ``saved`` is None if no array of the framework can be written to.
     if not pipeline.has_original or reference.saved is None:
@@ -264,8 +248,7 @@ class RecordingMethods(RecordedGraph):
     def _miss(self, known: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return the result of a call that fits none of the first ``known`` variants.
 
-        If no other way to run it is found, record a variant. Raise ``GuardFailed`` or ``TooManyVariants`` if
-        none may be recorded.
+        If no other way to run it is found, record a variant.
         """
         # Nothing can be recorded while the compiler traces.
         if (tracer := tracer_of(self)) is not None and tracer.is_tracing():
@@ -318,10 +301,7 @@ class RecordingMethods(RecordedGraph):
             return self._limit.run_original(self, args, kwargs)
 
     def _run_traced(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any] | None:
-        """Return ``(result,)`` of a call that the target traces, or None if the caller should record it.
-
-        Raise ``CallMismatch`` if the call changes state.
-        """
+        """Return ``(result,)`` of a call that the target traces, or None if the caller should record it."""
         target = self._variants[0].target if self._variants else None
         if target is None or target.size_of is None and (target.branch is None or len(self._variants) == 1):
             return None
@@ -479,7 +459,7 @@ class RecordingMethods(RecordedGraph):
         """Record a variant, and verify it if the options say so. It is not added to the graph.
 
         folds: True to fold repeated iterations into loops.
-        is_called: True if a call fits no variant. Control flow may then be traced, to cover more calls.
+        is_called: True if a call fits no variant.
         """
         self._pipeline = self._pipeline.settled(args, kwargs)
         args, kwargs = with_recorded_types(self._variants, args, kwargs)
@@ -523,11 +503,6 @@ class RecordingMethods(RecordedGraph):
         return self._statements_traced.variant(args, kwargs, why)
 
     def _adopt(self, variant: Variant) -> Variant:
-        """Append ``variant`` to the variants of the graph, and return it.
-
-        If it was recorded with traced control flow, remove the variants that it covers. While its model lacks
-        weights, its calls raise ``WeightsMissing``.
-        """
         gate_until_loaded(variant)
         variant.siblings = self._variants
         if self._statements_traced is not None:

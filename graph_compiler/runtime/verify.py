@@ -48,7 +48,7 @@ def recorded_inputs(recorded: VariantRecording) -> list[Value]:
 
 
 def has_ranges(variant: Variant) -> bool:
-    """Return True if random arguments like the recorded ones can be made; files hold no ranges for them."""
+    # Files hold no ranges.
     return variant.recording is not None and (bool(variant.recording.ranges) or variant.why != "loaded")
 
 
@@ -57,8 +57,7 @@ def synthetic_leaves(
 ) -> list[Any]:
     """Return random arrays like the recorded ones, and the recorded Python numbers.
 
-    sizes: the sizes to use instead of recorded ones, by recorded size. Other sizes stay.
-    seed: seed of the values.
+    sizes: the sizes to use instead of recorded ones, by recorded size.
     """
     graph, ranges = recorded.graph, iter(recorded.ranges)
     kinds = leaves_of(graph.input_tree)
@@ -95,10 +94,9 @@ def width_of(dtype: str) -> int:
 
 
 def widths_of(graph: IRGraph) -> dict[Value, int]:
-    """Return the width of the narrowest float that nodes compute on the way to each value, by value.
+    """Return the item size in bytes of the narrowest float that is computed on the way to a value, by value.
 
-    A width is an item size in bytes. The dtypes of inputs do not count. A value that is missing in the result
-    has the width ``WIDEST``.
+    A value that is missing in the result has the width ``WIDEST``.
     """
     widths: dict[Value, int] = {}
     # A write also lowers the widths of the values that the written array was made of, so the widths are
@@ -164,7 +162,6 @@ def _narrowest(items: Iterable[Any], widths: dict[Value, int]) -> int:
 
 
 def _operands(structure: Any) -> Iterator[Value]:
-    """Yield the values in nested arguments, and the values from which sizes in them read numbers."""
     for item in iterate_structure(structure):
         if isinstance(item, Value):
             yield item
@@ -198,8 +195,6 @@ class Tolerance:
 
     def allowed(self, actual: Any, expected: Any, width: int) -> Any:
         """Return the largest allowed difference of each element.
-
-        Default tolerances are those of ``width`` or of the dtype of an array, whichever is less precise.
 
         width: item size in bytes of the least precise dtype that the arrays were computed with.
         """
@@ -237,7 +232,7 @@ def difference(
 
     actual, expected: parts of the outcomes (:class:`Outcome`) by label.
     numbers: True to compare values, False to compare only structure, shapes and dtypes.
-    widths: item size of the narrowest float computed on the way to a part, by label; 8 if it is missing.
+    widths: item size of the narrowest float computed on the way to a part, by label.
     """
     if actual.keys() != expected.keys():
         counts = [sum(hasattr(part, "shape") for part in parts.values()) for parts in (actual, expected)]
@@ -268,7 +263,6 @@ def _tree_difference(actual: Any, expected: Any, path: str) -> str:
 
 
 def as_float32(number: float) -> Any:
-    """Return ``number`` as NumPy's float32, or as its float64 if it is too large for float32 or infinite."""
     import numpy as np
 
     with np.errstate(over="ignore"):
@@ -360,11 +354,7 @@ class Verification:
 
     @functools.cached_property
     def widths_of_parts(self) -> dict[str, int]:
-        """Item size of the narrowest float that calls compute on the way to a part of an outcome, by label.
-
-        Parameters without an effect are left out. All arguments have the least item size of those with an
-        effect.
-        """
+        """Item size of the narrowest float computed on the way to a part of an outcome, by label."""
         graph = self.recording.graph
         results = outputs_of(graph, self.widths)
         labels = [_label_of_result(place, len(results)) for place in range(len(results))]
@@ -381,8 +371,7 @@ class Verification:
     def run(self, runs: int, seed: int) -> VerificationSummary:
         """Verify with ``runs`` random inputs at the recorded sizes, and with inputs of other sizes.
 
-        Raise ``VerificationFailed`` if a result differs or only the graph raises, and ``GuardFailed`` if
-        none of these inputs could be compared.
+        Raise ``GuardFailed`` if none of these inputs could be compared.
         """
         before = self.runs
         specs = [value.spec.hints for value in recorded_inputs(self.recording)]
@@ -414,11 +403,9 @@ class Verification:
 
     # ----------------------------------------------------------------------- one comparison
     def check(self, leaves: list[Any], seed: int) -> bool:
-        """Compare the graph with the original for ``leaves``, and return True if they agree.
+        """Compare the graph with the original for ``leaves``; return False if they cannot be compared.
 
-        Return False if the call does not match, if the original raises, or if a guard fails. Raise
-        ``VerificationFailed`` if they differ or only the graph raises. Exceptions that :func:`is_fault`
-        recognizes pass on.
+        Raise ``VerificationFailed`` if they differ.
         """
         if self._match(leaves) is None:
             return False
@@ -434,8 +421,7 @@ class Verification:
     def agrees(self, expected: Outcome, leaves: list[Any], seed: int) -> bool:
         """Compare a run of the graph with the original's outcome; return False if a guard fails.
 
-        Raise ``VerificationFailed`` if they differ or the graph raises. Exceptions that :func:`is_fault`
-        recognizes pass on.
+        Raise ``VerificationFailed`` if they differ.
         """
         try:
             actual = self._graph(leaves, seed)
@@ -482,7 +468,6 @@ class Verification:
         return self.variant.matching.match(args, kwargs)
 
     def original(self, leaves: list[Any], seed: int) -> Outcome:
-        """Run the original on copies of ``leaves``, restore the state, and return its outcome."""
         mine = self._copy_leaves(leaves)
         args, kwargs = self._call(mine)
         with host_state_seeded(seed), self.reference.restoring_state(self.recording.weights, seed):
@@ -584,11 +569,7 @@ class Verification:
         return {value: self.reference.to_numpy(array) for value, array in zip(values, arrays)}
 
     def _lifted_pairs(self, leaves: list[Any], seed: int) -> Iterator[tuple[Value, Any, Any, str]]:
-        """Yield ``(value, actual, expected, text)`` for recorded values that the lifted graph computes, too.
-
-        ``actual`` is the target's result, and ``expected`` that of the recorded calls in their own framework.
-        ``text`` names the operations that a call is written as, for a message.
-        """
+        """Yield ``(value, actual, expected, text)`` for recorded values that the lifted graph has, too."""
         recorded = self._intermediate_values(leaves, seed)
         graph, target = self.variant.graph, self.variant.target
         lifted = graph.debug.lifted
@@ -620,9 +601,7 @@ class Verification:
     def _observed_pairs(self, leaves: list[Any], seed: int) -> Iterator[tuple[Value, Any, Any, str]]:
         """Yield ``(value, actual, expected, text)`` for the results of recorded calls.
 
-        ``actual`` is the result of the recorded call, ``expected`` that of the original's call of the same
-        operation, and ``text`` the end of a message. End at the first recorded call that is not found among
-        those of the original.
+        End at the first recorded call that is not found among those of the original.
         """
         recorded = self._intermediate_values(leaves, seed)
         args, kwargs = self._call(self._copy_leaves(leaves))
@@ -685,11 +664,7 @@ def _verify_variants(
 def verify_variant(
     graph: RecordedGraph, variant: Variant, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> None:
-    """Verify a new variant with its own arguments, then with random ones.
-
-    Raise ``VerificationFailed`` if a result differs or only the graph raises. It is no error if no random
-    arguments can be used.
-    """
+    """Verify a new variant with its own arguments, then with random ones."""
     verification = Verification(graph.name, graph._pipeline, variant, Tolerance())
     is_checked = verification.check_call(args, kwargs, 0)
     try:
@@ -702,7 +677,6 @@ def verify_variant(
 class Outcome:
     """Result of a call, and its arguments and the parameters after it, for comparison.
 
-    result: the result itself.
     parts: the structure of the result, the dtypes, NumPy copies of arrays, and NumPy floats, by label.
     """
 

@@ -87,9 +87,7 @@ _FUNCTIONS = (FunctionType, MethodType, BuiltinFunctionType)
 def forwarded_attribute(graph: Any, name: str) -> Any:
     """Return the attribute ``name`` that a graph takes from its original.
 
-    An entry method (``forward``) is the graph itself. In the same framework, other methods of a model run
-    with the graph as their entry method. Raise ``AttributeError`` for other callables except classes and
-    class methods, for private names, and if the original is a function or method.
+    Raise ``AttributeError`` if there is none.
     """
     # ``copy`` and ``pickle`` look for attributes of an object before it has any.
     original = vars(graph)["_pipeline"].function if "_pipeline" in vars(graph) else None

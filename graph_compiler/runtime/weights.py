@@ -27,7 +27,7 @@ def missing_weight_error(graph: IRGraph, name: str) -> CallMismatch:
 
 
 def foreign_weight_error(graph: IRGraph, target: Target, leading: Sequence[Any]) -> CallMismatch | None:
-    """Return an error about a weight in ``leading`` that is an array of another framework, or None.
+    """Return an error about a weight in ``leading`` that belongs to another framework, or None.
 
     NumPy arrays are accepted.
     """
@@ -52,11 +52,7 @@ def foreign_weight_error(graph: IRGraph, target: Target, leading: Sequence[Any])
 
 
 def require_shapes(of: str, shapes: Mapping[str, tuple[int, ...]], parameters: Mapping[str, Any]) -> None:
-    """Raise ``GuardFailed`` if a weight is known to have another shape than in ``shapes``.
-
-    Raise ``CallMismatch`` if a weight is a string, bytes, list, tuple or dict. Missing weights are ignored.
-    ``of`` is the name of the graph.
-    """
+    """Raise ``GuardFailed`` if a weight is known to have another shape than in ``shapes``."""
     for name, recorded in shapes.items():
         shape: Any = getattr(parameters.get(name), "shape", None)
         # tf.TensorShape is no tuple, and has a rank only if that is known.
@@ -148,19 +144,11 @@ class NativeWeights(Live):
         return converted.native
 
     def is_current(self, converted: ConvertedWeights) -> bool:
-        """Return True if no weight is known to have changed since ``converted`` was made.
-
-        Writes are not looked for in weights that share memory with their conversions, nor in buffers that
-        calls replace.
-        """
+        """Return True if no weight is known to have changed since ``converted`` was made."""
         return self._live() is converted.source and not converted.copies.changed()
 
     def for_call(self) -> ConvertedWeights:
-        """Return the weights for one call that writes to none of them.
-
-        Callers that copy the arrays have to call this object instead, which also detects writes to arrays
-        whose conversions share their memory.
-        """
+        """Return the weights for one call that writes to none of them."""
         if not self.is_current(self.latest):
             self()
         return self.latest
@@ -284,11 +272,7 @@ def capture_weights(parameters: Live, program: Program, passed: CapturedArgument
 
 
 def order_weights(parameters: Live, passed: CapturedArguments) -> CapturedArguments:
-    """Return ``passed`` with a function that takes the weights as a tuple, ``ConvertedWeights.arrays``.
-
-    ``passed.names`` must begin with ``"parameters"``. Return ``passed`` unchanged if the weights are not
-    converted, or if calls replace some of them.
-    """
+    """Return ``passed`` with a function that takes the weights as a tuple, or unchanged if it cannot."""
     if not isinstance(parameters, NativeWeights) or parameters.are_written:
         return passed
     flat, names = passed.function, tuple(parameters.latest.native)
@@ -302,10 +286,7 @@ def order_weights(parameters: Live, passed: CapturedArguments) -> CapturedArgume
 
 
 def capture_constants(graph: IRGraph, target: Target, passed: CapturedArguments) -> CapturedArguments:
-    """Return ``passed`` with a function that holds the constants that no call replaces, of up to 64 KiB each.
-
-    Return ``passed`` unchanged if there are none.
-    """
+    """Return ``passed`` with a function that holds small constants that no call replaces."""
     replaced = {effect.target for effect in graph.effects if effect.kind == "constant"}
     captured = {
         name: array

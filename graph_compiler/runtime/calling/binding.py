@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 def positional(function: Callable[..., Any]) -> list[str]:
     """Return the names of the parameters that may be passed by position, in order.
 
-    Return an empty list if the signature is unknown.
-
     >>> positional(lambda x, /, y, *, z: None)
     ['x', 'y']
     """
@@ -67,10 +65,6 @@ def is_open_ended(function: Callable[..., Any]) -> bool:
 
 
 def known_names(function: Callable[..., Any]) -> list[str] | None:
-    """Return the parameter names of ``function``.
-
-    Return None if the function takes ``**kwargs``, or if its signature is unknown.
-    """
     parameters = _known_parameters(function)
     if parameters is None or any(p.kind is p.VAR_KEYWORD for p in parameters):
         return None
@@ -78,10 +72,7 @@ def known_names(function: Callable[..., Any]) -> list[str] | None:
 
 
 def require_arguments(function: Callable[..., Any], option: str, names: Iterable[str]) -> None:
-    """Raise ``CallMismatch``, which names ``option``, if one of ``names`` is no parameter of ``function``.
-
-    Do nothing if :func:`known_names` returns None.
-    """
+    """Raise ``CallMismatch`` for ``option`` if ``function`` is known to lack a parameter in ``names``."""
     known = known_names(function)
     unknown = [name for name in names if known is not None and name not in known]
     if unknown:
@@ -173,10 +164,7 @@ class ArgumentBinding:
 
     @classmethod
     def of(cls, function: Callable[..., Any], static: frozenset[str] = frozenset()) -> ArgumentBinding | None:
-        """Return the binding of a function, method, partial or model, or None if its parameters are unknown.
-
-        Defaults of parameters in ``static`` are filled in as ``Fixed``, like static arguments of a call.
-        """
+        """Return the binding of a function, method, partial or model; None if its parameters are unknown."""
         if isinstance(function, MissingOriginal):
             told = function.binding
             return None if told is None else cls(told.parameters, told.seen, static)
@@ -184,12 +172,7 @@ class ArgumentBinding:
         return None if found is None else cls(found[0], found[1], static)
 
     def rebind(self, call: Call, recorded: ArgumentForm) -> Call | None:
-        """Return the call with its arguments passed as in ``recorded``, or None if that is not possible.
-
-        Defaults are filled in for arguments that are missing. An argument may be left out if it is its
-        default, or a number, string or bytes of the same class and value. Return None also if this would
-        change how an argument in ``seen`` is passed.
-        """
+        """Return the call with its arguments passed as in ``recorded``, or None if that is not possible."""
         bound = self._bound(*call)
         if bound is None:
             return None
@@ -249,7 +232,7 @@ class ArgumentBinding:
 
 
 class MissingOriginal:
-    """Stand-in for the original function of a loaded graph. Calling it raises ``GuardFailed``.
+    """Stand-in for the original function of a loaded graph.
 
     binding: parameters of the original; None if the file does not have them.
     """
@@ -263,11 +246,7 @@ class MissingOriginal:
 
 
 class AlternativeCalls:
-    """Search for variants of a graph that were recorded with arguments passed in another form.
-
-    original(): returns the original function.
-    static: names of static parameters.
-    """
+    """Search for variants of a graph that were recorded with arguments passed in another form."""
 
     def __init__(self, original: Callable[[], Any], static: frozenset[str]) -> None:
         self._original, self._static = original, static
@@ -279,11 +258,7 @@ class AlternativeCalls:
     def others(
         self, variants: Sequence[Variant], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Iterator[tuple[Variant, Call]]:
-        """Yield variants recorded in another form than the call's, each with the call in the recorded form.
-
-        Skip variants in whose form the call cannot be passed. Yield nothing if the parameters of the original
-        are unknown, or if it has hooks, which may notice how arguments are passed.
-        """
+        """Yield variants recorded in another form than the call's, each with the call in that form."""
         binding = None if not variants or has_hooks(self._original()) else self.binding
         if binding is None:
             return
@@ -315,7 +290,7 @@ def _is_default(default: Any, item: Any) -> bool:
 def _signature(function: Any) -> tuple[tuple[inspect.Parameter, ...], frozenset[str]] | None:
     """Return the parameters that a call of ``function`` binds to, and the strings in its decorators.
 
-    A decorator may look up a parameter by such a string. Return None if the parameters are unknown.
+    A decorator may look up a parameter by such a string.
     """
     if isinstance(function, functools.partial):
         return _of_partial(function)
@@ -366,13 +341,7 @@ def unpack_container(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return the call with the container that is its only argument unpacked, as ``(args, kwargs)``.
-
-    A nonempty mapping becomes keyword arguments if its keys are recorded keywords, or parameters in
-    ``signature`` that may be passed by keyword. A list or tuple becomes positional arguments if a variant was
-    recorded with as many, at least 2. Return the call unchanged otherwise, or if a variant was recorded with
-    a container of the same kind (a mapping, or no mapping) as its first argument.
-    """
+    """Return the call, with its only argument unpacked if that is a container of the recorded arguments."""
     if len(args) != 1 or kwargs or not isinstance(args[0], (Mapping, list, tuple)):
         return args, kwargs
     (held,) = args
@@ -412,10 +381,6 @@ def _are_names(held: Mapping[Any, Any], signature: inspect.Signature | None, rec
 def calls_in_recorded_order(
     variants: Iterable[Variant], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Iterator[tuple[Variant, Call]]:
-    """Yield variants recorded with dict keys in another order, each with the call in that order.
-
-    A variant is tried only if its target sorts the keys of dicts that it traces, and traces this call.
-    """
     for variant in variants:
         # JAX sorts the keys of dicts in a traced call. In any other call their order is the user's.
         if variant.target.sorts_keys and any(
@@ -452,13 +417,11 @@ def with_key_order(tree: Tree, value: Any) -> Any:
 class StaticArguments:
     """Positions and names of the static arguments of a function.
 
-    The constructor raises ``CallMismatch`` for names and positions that the function does not have. Names are
-    not checked if it takes ``**kwargs``, positions not if it takes ``*args``, and neither if its signature is
-    unknown.
+    The constructor raises ``CallMismatch`` for names and positions that the function is known not to have.
 
     names: names of the static arguments, where known.
     numbers: positions of those that may be passed by position. Negative ones count from the last positional
-        argument of each call, and remain only if positions are not checked.
+        argument of each call.
 
     >>> StaticArguments(lambda x, axis: None, -1, None).names
     frozenset({'axis'})
@@ -496,10 +459,6 @@ class StaticArguments:
         return made
 
     def marked(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Return the call with its static arguments wrapped in ``Fixed``.
-
-        Raise ``CallMismatch`` if one of them cannot be hashed.
-        """
         marked = tuple(
             _fix(item, i) if i in self.numbers or i - len(args) in self.numbers else item
             for i, item in enumerate(args)
@@ -524,11 +483,7 @@ def _fix(item: Any, where: Any) -> Any:
 
 
 def own_static_arguments(function: Callable[..., Any], argnums: Any, argnames: Any) -> tuple[Any, Any]:
-    """Return those of ``argnums`` and ``argnames`` that ``function`` may have as parameters, each as a list.
-
-    Instead of an empty list, return None. All positions are kept if it takes ``*args``, and all names if it
-    takes ``**kwargs``; both if its signature is unknown.
-    """
+    """Return those of ``argnums`` and ``argnames`` that ``function`` may have, each as a list or None."""
     order, named = positional(function), known_names(function)
     numbers = [
         number

@@ -46,9 +46,6 @@ class CompilerState:
     def begin(self, reads_weights: bool, mode: bool | None) -> int:
         """Return the number of the check that a compiled program runs; -1 if an environment guard fails now.
 
-        The check is :meth:`still_holds` with these arguments. The first call with them that finds the guards
-        to hold registers it with the tracer.
-
         reads_weights: True to store the original's current weights for :meth:`weights`.
         mode: training mode in which the environment is checked; None for the current mode.
         """
@@ -72,10 +69,7 @@ class CompilerState:
         return self._current if live.read is None else live.read()
 
     def still_holds(self, reads_weights: bool, mode: bool | None) -> None:
-        """Raise ``GuardFailed`` and count the failure if state that a compiled program relies on has changed.
-
-        The arguments are those of :meth:`begin`.
-        """
+        """Raise ``GuardFailed``, and count it, if state that a compiled program relies on has changed."""
         with self._in_mode(mode):
             lasting = self._environment.lasting
             # A guard that names no object still has to end the program.

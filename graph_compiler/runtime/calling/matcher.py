@@ -84,8 +84,7 @@ class MatchCode(NamedTuple):
     """Source lines that match a call against a recording.
 
     lines: code that leaves by ``misfit``, or raises an error, if the call does not fit.
-    on_elements: code for conditions on the elements of arrays, to run after ``lines``. It may leave by
-        another statement than ``misfit``.
+    on_elements: code for conditions on the elements of arrays, to run after ``lines``.
     names: variables that hold the arrays, converted to the target, and the numbers after ``lines``.
     bound: objects that the lines refer to, by name.
     misfit: statement that leaves the generated function if the call does not fit.
@@ -102,7 +101,6 @@ def match_code(graph: Graph, target: Target, is_foreign: bool, misfit: str, on_e
     """Return code that matches a call, and leaves by the statement ``misfit`` if the call does not fit.
 
     ``on_elements`` is the statement that leaves if a condition on elements of arrays does not hold.
-    ``is_foreign`` is True if the source framework is not the target.
     """
     return _Matcher(graph, target, None, is_foreign, misfit, on_elements).matching()
 
@@ -113,11 +111,9 @@ def matcher(
     held: Callable[[Any], Any] | None = None,
     is_foreign: bool = False,
 ) -> Match:
-    """Return ``match(args, kwargs, state=())``, which returns the inputs of a call, converted to the target.
+    """Return ``match(args, kwargs, state=())``, which returns the converted inputs of a call, or None.
 
-    ``match`` returns None if the call does not fit, and raises ``GuardFailed`` if the graph writes to an
-    argument that was converted and cannot be written to. ``held`` converts the arrays of the state; the
-    default is ``target.convert``. ``is_foreign`` is True if the source framework is not the target.
+    ``match`` returns None for a call that does not fit. ``held`` converts the arrays of the state.
     """
     return _Matcher(graph, target, held, is_foreign).function()
 
@@ -125,8 +121,7 @@ def matcher(
 def unknown_matcher(graph: Graph, target: Target) -> UnknownMatch:
     """Return a matcher for arrays whose sizes may be unknown while the target traces a function.
 
-    ``match(args, kwargs)`` returns None if the call does not fit. Otherwise it returns the arrays of the
-    target and numbers, and a list of ``(condition, text)`` to check when the traced function runs.
+    It also returns conditions to check when the traced function runs.
     """
     return _UnknownSizeMatcher(graph, target).function()
 
@@ -410,8 +405,7 @@ class _UnknownSizeMatcher(_Matcher):
 def child_text(cls: type, name: str, index: int, key: Any, spell: Callable[[Any], str] = repr) -> str:
     """Return the expression that reads one part of ``name``, a variable with an object of class ``cls``.
 
-    ``key`` is the key or attribute of the part, and ``index`` its position among all parts. ``cls`` must not
-    be a registered class. ``spell`` returns an expression for a key of a mapping.
+    ``key`` is the key or attribute of the part, and ``index`` its position among all parts.
     """
     if isinstance(key, Setting):
         return f"{name}.{key}"
@@ -432,8 +426,7 @@ def child_text(cls: type, name: str, index: int, key: Any, spell: Callable[[Any]
 def leaf_texts(tree: Tree, name: str, leaves: str) -> str:
     """Return an expression for the leaves of ``name``, a variable with the structure ``tree``.
 
-    leaves: name of a function that returns the leaves, which the expression calls for some structures, such
-        as leaves in an object of a registered class.
+    leaves: name of a function that returns the leaves, for structures without such an expression.
     """
     texts = list(_leaf_texts(tree, name))
     return f"{leaves}({name})" if None in texts else f"({''.join(f'{text}, ' for text in texts)})"
@@ -455,11 +448,10 @@ def _leaf_texts(tree: Tree, name: str) -> Iterator[str | None]:
 
 
 class Matching:
-    """Functions that match calls against one variant, generated at their first use.
+    """Functions that match calls against one variant.
 
     If random numbers of Python or NumPy are inputs of the variant, ``match`` draws them when it reads the
-    state. A caller that passes the state as ``held`` has drawn them after :meth:`mark`. :meth:`rewind`
-    restores the generators to their state before these draws.
+    state, and :meth:`rewind` restores the generators.
     """
 
     def __init__(
@@ -507,7 +499,6 @@ class Matching:
             self._host_state = host_state()
 
     def fits(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
-        """Return True if the call matches. The random generators keep their states."""
         is_match = self.match(args, kwargs) is not None
         self.rewind()
         return is_match
@@ -602,14 +593,10 @@ def dispatcher(
 ) -> Attempt:
     """Return ``attempt(args, kwargs)``, a generated function that matches and runs a call.
 
-    The generated function leaves by ``matching.misfit`` if the variant does not fit the call, and returns
-    ``failed(problem)`` if the variant's function or building its result raises ``problem``.
-
     condition: condition of the environment.
-    matching: lines that match the arguments and assign them to names.
-    calling: expressions over these names that call the variant's function. Its ``bound`` has ``failed``.
-    is_followed(): returns True while a compiler traces the call. ``followed`` in ``calling.bound`` then runs
-        it. None if no compiler traces calls for the target.
+    calling: expressions that call the variant's function. Its ``bound`` has ``failed``.
+    is_followed(): returns True while a compiler traces the call, which ``followed`` in ``calling.bound`` then
+        runs; None if no compiler traces calls for the target.
     """
     parts = {
         "followed": "if is_followed(): return followed(args, kwargs)" if is_followed else _NOTHING,
@@ -619,13 +606,7 @@ def dispatcher(
 
 
 def dispatcher_ahead(condition: Condition, matching: MatchCode, calling: CallCode) -> Attempt:
-    """Return ``attempt(args, kwargs)``, a generated function that makes slow checks while the call runs.
-
-    The slow checks are the condition of the environment, the check that weights are current, and the checks
-    on elements of arguments. If one fails, ``attempt_after_doubt`` attempts the call again, and if the call
-    or a check raises, ``attempt_after_problem`` does. While the target does not run asynchronously,
-    ``attempt_in_order`` attempts the call instead. All three are in ``calling.bound``.
-    """
+    """Return ``attempt(args, kwargs)``, a generated function that makes slow checks while the call runs."""
     are_watched = calling.are_watched
     parts = {
         "doubt": DOUBT,

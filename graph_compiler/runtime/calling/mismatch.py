@@ -61,7 +61,6 @@ class ArgumentReader:
     positional: Sequence[str] = ()
 
     def name(self, path: Path) -> str:
-        """Return a name for the argument, item or state at ``path``, for a message."""
         if len(path) < 2:
             return f"what is given by {'keyword' if path == (1,) else 'position'}"
         kind, name, *keys = path
@@ -71,10 +70,7 @@ class ArgumentReader:
 
 
 def structure_differences(old: Tree, value: Any, path: Path, reader: ArgumentReader) -> Iterator[str]:
-    """Yield texts on how ``value``, which is at ``path``, differs from the recorded tree ``old``.
-
-    Shapes, dtypes and elements of arrays, and values of numbers, are not compared.
-    """
+    """Yield texts on how ``value``, which is at ``path``, differs from the recorded tree ``old``."""
     if isinstance(old, Branch):
         yield from _branch_differences(old, value, path, reader)
     elif isinstance(old, Static):
@@ -172,11 +168,7 @@ def _without_address(value: Any) -> str:
 
 
 def _unlike_parts(old: Any, value: Any, where: str, depth: int) -> Iterator[tuple[str, Any, Any]]:
-    """Yield ``(path, old, new)`` for the innermost attributes and items that differ in ``old`` and ``value``.
-
-    At most ``depth`` levels are searched. A missing part is None. ``where`` is the path of ``old`` and
-    ``value``, empty for the outermost objects; nothing is yielded for those themselves.
-    """
+    """Yield ``(path, old, new)`` for the innermost attributes and items in which two objects differ."""
     if same_static(old, value):
         return
     parts = items_of(value) if _has_parts(value) and depth else []
@@ -255,8 +247,6 @@ def why_missed(
     names: Sequence[str] = (),
 ) -> str:
     """Return a text on why a call does not fit ``variant``.
-
-    If the call fits and ``given`` is None, return the first line of the variant's last failure, or "it fits".
 
     given: state by name, which replaces the current state; None for the current state.
     names: names of the parameters, for arguments passed by position.
@@ -389,9 +379,7 @@ def _rank(array: Any) -> int | None:
 class _MissedCall:
     """Implementation of :class:`~graph_compiler.ir.assumption.MismatchedCall` for a call that did not fit.
 
-    variant: the variant that the call did not fit.
     leaves: the leaves of the call, then those of the state.
-    kwargs: keyword arguments of the call.
     """
 
     variant: Variant
@@ -426,7 +414,6 @@ def explain(
 ) -> str:
     """Return a text about all variants of a graph, its refused calls and abandoned recordings.
 
-    refused: reasons of calls that were refused.
     beyond: text on calls beyond the limit of variants; "" if there were none.
     gave_up: abandoned ways to record that belong to no variant.
     """

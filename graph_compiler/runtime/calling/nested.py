@@ -27,8 +27,7 @@ def call_nested(graph: RecordedGraph, args: tuple[Any, ...], kwargs: dict[str, A
     """Call ``graph`` inside the recording of another function.
 
     The recording continues into the original, or into the operations of the graph as written for the arrays'
-    framework. Raise ``TracingError`` if the call changes state that the recording does not follow, and
-    ``CallMismatch`` if those operations would need a random key.
+    framework.
     """
     pipeline = graph._pipeline.settled(args, kwargs)
     framework = active.framework

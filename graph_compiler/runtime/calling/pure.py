@@ -32,7 +32,6 @@ _INT32_END = 1 << 31
 class TracedAlternative(NamedTuple):
     """Variant that fits a traced call if its ``checks`` on array values hold.
 
-    variant: the variant.
     found: the variant's ``(result, state)``.
     checks: values of the guards, of which some are traced.
     run(): computes ``found`` and ``checks`` again, for a branch of the program that traces them itself.
@@ -47,9 +46,7 @@ class TracedAlternative(NamedTuple):
 def select_alternative(name: str, alternatives: Sequence[TracedAlternative]) -> tuple[Any, dict[str, Any]]:
     """Return ``(result, state)`` of a traced call, whose program selects the alternative that fits.
 
-    With one alternative, or a target without branches, return what the first one found, and require its
-    guards. Otherwise the program runs the last alternative if no other fits. Raise ``CallMismatch`` if their
-    results differ in structure, or if ``target.branch`` raises ``TypeError`` or ``ValueError`` for them.
+    Raise ``CallMismatch`` if their results differ in structure.
     """
     target = alternatives[0].variant.target
     if len(alternatives) == 1 or target.branch is None:
@@ -306,10 +303,7 @@ def _record_like(graph: RecordedGraph, variant: Variant) -> None:
 
 @contextmanager
 def in_mode(graph: RecordedGraph, training: bool | None) -> Iterator[None]:
-    """Set the training mode of the original's modules to ``training`` inside the context.
-
-    None does not change the mode.
-    """
+    """Set the training mode of the original's modules inside the context, unless ``training`` is None."""
     with ExitStack() as stack:
         for variant in graph.variants if training is not None else ():
             if variant.recording is not None:

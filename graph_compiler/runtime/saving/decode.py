@@ -35,11 +35,7 @@ _TEXTS = {"message": LINE}
 
 
 def validate(graph: IRGraph, parameters: dict[str, Any], frontend: Frontend, backend: Backend) -> None:
-    """Check that a decoded graph is valid, has the shapes of its arrays, and cannot run other code.
-
-    ``parameters`` are arrays by name. Raise ``InvalidFile``, ``InvalidGraph`` or, for damaged data, another
-    exception if the graph does not pass.
-    """
+    """Raise an error if a decoded graph is invalid, or if its arrays have other shapes than it says."""
     for value in graph.sources():
         if value.dtype not in ITEMSIZE and (value.dtype not in KEYS or value not in graph.inputs):
             raise InvalidFile(f"{value.dtype!r} is no data type")
@@ -144,11 +140,6 @@ UNKNOWN = _UnknownDefault()
 
 
 def binding_to_json(binding: ArgumentBinding | None) -> Any:
-    """Encode the parameters of a binding and its ``seen``; return None if there is no binding.
-
-    A parameter is ``[name, kind]``, or ``[name, kind, [default]]`` if it has a default. The inner list is
-    empty if a file cannot hold the default.
-    """
     if binding is None:
         return None
     return {
@@ -158,10 +149,6 @@ def binding_to_json(binding: ArgumentBinding | None) -> Any:
 
 
 def binding_from_json(data: Any) -> ArgumentBinding | None:
-    """Decode what :func:`binding_to_json` encoded; None stays None.
-
-    Damaged data may raise ``InvalidFile`` or another error.
-    """
     if data is None:
         return None
     parameters = tuple(_from_json(entry) for entry in data["parameters"])
@@ -172,6 +159,7 @@ def binding_from_json(data: Any) -> ArgumentBinding | None:
 
 def _to_json(parameter: inspect.Parameter) -> list[Any]:
     entry = [parameter.name, parameter.kind.name]
+    # The inner list is empty if a file cannot hold the default.
     return (
         entry
         if parameter.default is parameter.empty
@@ -218,11 +206,6 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def parse_index(text: bytes) -> Any:
-    """Return the parsed index of a saved graph.
-
-    Raise ``InvalidFile`` if it has another format or version, or an empty list of variants. Damaged data may
-    raise another exception.
-    """
     data = read_json(text)
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise InvalidFile("it was not written by graph_compiler")
@@ -236,11 +219,6 @@ def parse_index(text: bytes) -> Any:
 
 
 def graphs_of(data: Any, arrays: Mapping[str, Any], frontend: Any, backend: Any) -> list[IRGraph]:
-    """Return the validated graphs of all variants.
-
-    ``data`` is the index, and ``arrays`` holds constants and parameters by their names in the file. Raise
-    ``InvalidFile`` or another exception if a graph cannot be decoded or is invalid.
-    """
     known = KnownClasses()
     return [
         _graph_of(body, number, arrays, frontend, backend, known)
@@ -260,11 +238,7 @@ def _graph_of(
 
 
 def modes_of(data: Any) -> tuple[bool | None, list[list[bool]]]:
-    """Return the training mode of a saved graph, and for each variant the modes in which it can run.
-
-    The training mode is None if the file holds none. Raise ``InvalidFile`` or ``TypeError`` for entries of
-    another form.
-    """
+    """Return the training mode of a saved graph, or None, and the modes in which each variant can run."""
     training, modes = data.get("training"), data.get("modes", [[True, False]] * len(data["variants"]))
     if len(modes) != len(data["variants"]) or not all(
         isinstance(each, list) and all(type(mode) is bool for mode in each) for each in modes
@@ -276,10 +250,6 @@ def modes_of(data: Any) -> tuple[bool | None, list[list[bool]]]:
 
 
 def statics_of(data: Any) -> StaticArguments | None:
-    """Return the static arguments of a saved graph, or None if it has none.
-
-    Raise ``InvalidFile`` if a name is invalid or a position is no int.
-    """
     if data.get("static") is None:
         return None
     names, numbers = data["static"]
@@ -313,10 +283,7 @@ def require_stored(encoded: str, dtype: str) -> None:
 def require_readable(
     text: bytes, arrays: Mapping[str, Any], dtypes: Mapping[str, str], frontend: Any, backend: Any
 ) -> None:
-    """Raise an error if the graphs in this JSON cannot be decoded with these arrays.
-
-    ``dtypes`` maps the names of ``arrays`` to names of dtypes.
-    """
+    """Raise an error if the graphs in this JSON cannot be decoded with these arrays."""
     data = read_json(text)
     for name, dtype in dtypes_of(data).items():
         if data["array_shapes"][name] != list(arrays[name].shape):

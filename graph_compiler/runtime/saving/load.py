@@ -44,10 +44,7 @@ from .stored_arrays import DAMAGE, HashedFile, stored_arrays
 
 @dataclass
 class LoadedPipeline(Pipeline):
-    """Pipeline of a loaded graph, which writes saved recordings for targets.
-
-    A call, which would have to record, raises ``GuardFailed``.
-    """
+    """Pipeline of a loaded graph, which has no original to record."""
 
     has_original: ClassVar[bool] = False
     # Arrays of all variants, in the target's framework.
@@ -92,7 +89,7 @@ class _FileArrays(Live):
 class LoadedWeights(Weights):
     """Weights and training mode of a loaded graph.
 
-    mode: the training mode that was set after loading; None if none was.
+    mode: training mode that overrides the saved one, or None.
     """
 
     def __init__(

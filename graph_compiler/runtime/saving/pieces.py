@@ -43,8 +43,7 @@ def safetensors_of(
 ) -> Iterator[bytes]:
     """Yield the pieces of a safetensors file: the header, then each array.
 
-    Complex arrays are stored as floats with a last axis of size 2. Raise ``InvalidFile`` if files have no
-    such dtype, or if ``to_bytes`` raises ``RuntimeError``.
+    Complex arrays are stored as floats with a last axis of size 2.
     """
     # The library's own writer changes its arguments from release to release.
     header: dict[str, Any] = {"__metadata__": dict(metadata)} if metadata else {}
@@ -71,9 +70,7 @@ def safetensors_of(
 def write(path: Path, files: Mapping[str, Iterable[bytes]]) -> None:
     """Write ``files`` and their digests to the zip file or folder ``path``.
 
-    ``files`` maps the names in ``FILES``, except for the last one (the digests), to the pieces of the files.
-    ``path`` is a folder if it has no suffix or is an existing folder. Raise ``FileNotFoundError`` if the
-    parent folder of a zip file does not exist.
+    ``path`` is a folder if it has no suffix or is an existing folder.
     """
     is_file = path.suffix != "" and not path.is_dir()
     is_new = not is_file and not path.exists()

@@ -31,10 +31,6 @@ def save(graph: RecordedGraph, path: str | os.PathLike[str]) -> None:
 
 
 def to_bytes(graph: RecordedGraph) -> bytes:
-    """Return the graph as the bytes of a zip file.
-
-    Raise ``NotSerialisable`` if a file cannot hold the graph.
-    """
     held = io.BytesIO()
     try:
         write_zip(held, _files_of(graph))
@@ -88,7 +84,6 @@ def _files_of(graph: RecordedGraph) -> dict[str, Iterable[bytes]]:
 
 
 def _modes_of(variant: Variant) -> list[bool]:
-    """Return the training modes in which the environment guards of ``variant`` hold."""
     modes = []
     for mode in (True, False):
         with nullcontext() if variant.recording is None else variant.recording.weights.in_mode(mode):

@@ -39,7 +39,7 @@ class HashedFile:
         return self.memory(count).tobytes()
 
     def memory(self, count: int) -> np.ndarray[Any, Any]:
-        """Read ``count`` bytes into new, aligned memory. Raise ``InvalidFile`` if the file ends before."""
+        """Read ``count`` bytes into new, aligned memory."""
         held = np.empty(count + _ALIGNED, np.uint8)
         begin = -held.ctypes.data % _ALIGNED
         filled = held[begin : begin + count]
@@ -66,7 +66,6 @@ class StoredArray(NamedTuple):
     """Array of a safetensors file, in aligned memory of its own.
 
     encoded: code of the dtype in the file.
-    shape: shape in the file.
     memory: the bytes, as a one-dimensional array of uint8.
     """
 
@@ -80,12 +79,7 @@ def stored_arrays(file: HashedFile) -> Iterator[tuple[str, str, np.ndarray[Any, 
 
 
 def shaped_arrays(file: HashedFile) -> Iterator[tuple[str, StoredArray]]:
-    """Yield the name and the array of each entry of a safetensors file, in the order of the data.
-
-    Metadata is skipped. Raise ``InvalidFile`` if the header is too long, if an array does not begin where the
-    one before it ends, if its size is not that of its shape, or if the file ends too early. A damaged header
-    may raise other exceptions.
-    """
+    """Yield the name and contents of each array of a safetensors file, in the order of the data."""
     length = int.from_bytes(file.bytes(8), "little")
     if length > _MAX_HEADER:
         raise InvalidFile(f"a header of {length} bytes is no header")
