@@ -18,7 +18,7 @@ from ...errors import GradientRefused, NotCompilable
 
 @dataclass(frozen=True)
 class VectorizedMapAxis:
-    """Axis of the slices of ``tf.vectorized_map``, over which collectives run.
+    """Axis of the slices of ``tf.vectorized_map``.
 
     index: index of the current slice.
     size: number of slices, which may be a tensor.
@@ -30,12 +30,7 @@ class VectorizedMapAxis:
     is_sequential: bool = False
 
     def exchange(self, array: Any, name: str) -> Any:
-        """Apply the collective ``name`` to the arrays of all slices.
-
-        ``name`` is ``"psum"``, ``"pmax"``, ``"pmin"`` or ``"all_gather"``, which adds a new first axis. Raise
-        ``NotCompilable`` if the slices run one after the other, and in a ``tf.function``, loop or branch
-        inside of the mapped function. The gradient of a maximum or minimum raises ``GradientRefused``.
-        """
+        """Apply the collective "psum", "pmax", "pmin" or "all_gather" to the arrays of the slices."""
         if self.is_sequential:
             raise NotCompilable(
                 f"parallel.{name} runs inside of transforms.vmap of a function that tf.vectorized_map cannot "
@@ -65,10 +60,7 @@ class VectorizedMapAxis:
 
 
 def _collective_placeholder(array: Any, index: Any, name: str, size: Any) -> Any:
-    """Return a placeholder for the result of a collective, which ``_convert_collective`` replaces.
-
-    Raise ``NotCompilable`` in a ``tf.function``, loop or branch inside of the mapped function.
-    """
+    """Return a placeholder for the result of a collective, which ``_convert_collective`` replaces."""
     if tf.compat.v1.get_default_graph() is not index.graph:
         raise NotCompilable(
             f"parallel.{name} runs in a tf.function, a loop or a branch inside of transforms.vmap: "
@@ -88,10 +80,7 @@ def _collective_placeholder(array: Any, index: Any, name: str, size: Any) -> Any
 
 
 def _convert_collective(operation: Any, name: str, size: Any) -> list[Any]:
-    """Convert the placeholder of one slice to the result over all slices.
-
-    If the map that converts is nested in the map of the axis, convert it to a placeholder for the outer map.
-    """
+    """Convert a placeholder of ``_collective_placeholder`` for ``tf.vectorized_map``."""
     array, index = operation.inputs
     if index.is_stacked:
         together, of_equal = _OVER_SLICES[name]

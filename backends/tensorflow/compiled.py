@@ -32,7 +32,7 @@ class NotForXla(Exception):
 
 
 class FirstCall(Exception):
-    """Exception that replaces a compilation at the first call with new shapes, dtypes or static arguments."""
+    """Exception that replaces the compilation for arguments that are new."""
 
 
 class NotTraceable(Exception):
@@ -40,10 +40,9 @@ class NotTraceable(Exception):
 
 
 def dropped_checks(graph: Any) -> list[Any]:
-    """Add operations to the default graph that check where XLA may differ from TensorFlow's kernels.
+    """Add checks of where XLA may differ from TensorFlow's kernels to the default graph, and return them.
 
-    Return the checks, boolean scalars that are False if XLA may differ. Raise ``NotForXla`` if the function
-    has to run without XLA.
+    Raise ``NotForXla`` if the function has to run without XLA.
     """
     for kind in (node.op for node in _inner_nodes(graph)):
         if kind in _CHECKS:
@@ -58,11 +57,7 @@ def dropped_checks(graph: Any) -> list[Any]:
 
 
 def python_checks(graph: Any) -> list[Any]:
-    """Add operations to the default graph that check operations of ``graph`` which return a scalar float.
-
-    These are divisions and powers of the types in ``_OF_PYTHON``. Return the checks, boolean scalars that are
-    False for a divisor of 0 or a base that is not positive.
-    """
+    """Add checks of scalar divisions and powers in ``graph`` to the default graph, and return them."""
     # A number that Python reads from an array is a scalar tensor in a trace. Its division by 0 or its power
     # gives infinity or NaN there, where Python raises ``ZeroDivisionError`` or gives a complex number.
     # Scalars that TensorFlow divides get a check, too, which may be a false alarm.
@@ -294,11 +289,7 @@ _FLAGS = ("xla_cpu_enable_fast_min_max", "xla_allow_excess_precision")
 
 @functools.cache
 def why_not_exact() -> str:
-    """Return a message if XLA ignores NaN in maxima or drops casts to half precision, or an empty string.
-
-    The result is cached: the first call compiles a small function and tests its results. Meanwhile, flags in
-    ``XLA_FLAGS`` switch both off, where TensorFlow knows the flags and the user has not set them.
-    """
+    """Return a message if XLA ignores NaN in maxima or drops casts to half precision, or an empty string."""
     # TensorFlow reads ``XLA_FLAGS`` when it first compiles in a process, so the flags have no effect if
     # something else was compiled before.
     with tf.init_scope(), _exact_flags():
@@ -354,15 +345,12 @@ class _Trace(NamedTuple):
 
 
 class ConcreteFunctions:
-    """Callable that runs ``function`` as one ``tf.function`` graph for each combination of arguments.
-
-    A combination is the shapes and dtypes of tensors, the names and variables in dicts, and all other values.
+    """Callable that runs ``function`` as a ``tf.function`` graph, which it traces for new arguments.
 
     function: function of tensors, variables, other values, and dicts of the first two.
-    shapes: record of the shapes that ``function`` is compiled for.
     options: options of ``tf.function``.
     extra: function that is called at the end of each trace. It returns tensors to compute besides the result.
-    waits: if True, the first call of each combination raises ``FirstCall``.
+    waits: True to raise ``FirstCall`` at the first call with new arguments.
     """
 
     def __init__(
@@ -378,10 +366,9 @@ class ConcreteFunctions:
         self._waits, self._seen = waits, set[Hashable]()
 
     def __call__(self, *args: Any) -> tuple[Any, list[Any]]:
-        """Return the result, and the values of the tensors that ``extra`` added to the trace.
+        """Return the result, and the values of the tensors that ``extra`` added.
 
-        Raise ``FirstCall`` or ``NewShape`` instead of tracing for some new arguments, and ``NotTraceable`` if
-        TensorFlow cannot trace the function for them, such as for sparse tensors.
+        Raise ``FirstCall``, ``NewShape`` or ``NotTraceable`` if the arguments need a trace that is not made.
         """
         # A ``tf.function`` would look at all arguments, which takes longer than running a small model.
         key, tensors = _key_and_tensors(args)
@@ -472,10 +459,7 @@ def why_not_traced(problem: Exception) -> str | None:
 
 
 def traced_with_any_result(function: Callable[..., Any], options: dict[str, Any]) -> Callable[..., Any]:
-    """Return ``function`` compiled by ``tf.function``, such that its result may contain any Python objects.
-
-    ``options`` are those of ``tf.function``; ``autograph`` is off by default.
-    """
+    """Return ``function`` compiled by ``tf.function``, such that its result may contain Python objects."""
     # TensorFlow would convert other results to tensors or raise, so each trace returns only its tensors,
     # under the index of the structure from which the result is rebuilt.
     forms: list[Tree] = []
@@ -497,11 +481,7 @@ def traced_with_any_result(function: Callable[..., Any], options: dict[str, Any]
 
 
 class Compiled:
-    """Callable that compiles ``function`` when it is called, or runs it operation by operation.
-
-    It runs ``function`` itself while a gradient tape is active or a call is traced, for some new shapes and
-    numbers, and if a ``tf.function`` cannot do the same. It compiles without XLA if XLA may compute something
-    else than TensorFlow's kernels.
+    """Callable that runs ``function`` compiled, by XLA or as a ``tf.function``, or operation by operation.
 
     function: function of tensors, numbers, and dicts of weights.
     static: indices of the arguments that are numbers used as sizes.

@@ -31,11 +31,7 @@ class NamedVariable(keras.Variable):
 
 
 class GraphModel(keras.Model):
-    """Keras model that calls a graph with variables of its own.
-
-    The variables are copies of the parameters, under the same names. ``training=`` of a call selects training
-    or inference mode of the modules of the original model; None keeps their modes.
-    """
+    """Keras model that calls a graph with variables of its own, which are copies of its parameters."""
 
     def __init__(self, graph: Any) -> None:
         super().__init__(name=_legal_name(graph.name), **_policy(graph))
@@ -68,7 +64,6 @@ class GraphModel(keras.Model):
         )
 
     def get_config(self) -> dict[str, Any]:
-        """Raise ``NotSerialisable``: a Keras configuration cannot describe a graph."""
         raise NotSerialisable(
             f"{self.name} calls a graph, which Keras cannot write down and make again: keep its weights "
             "(save_weights, "
@@ -109,10 +104,8 @@ class GraphModel(keras.Model):
         """Call the graph and return its result.
 
         ``training=`` selects the mode, and ``rng=`` is a random key instead of one from the model's own seed.
-        With one positional argument and only ``training=``, as Keras' loops call it, a result of a subclass
-        of dict becomes a plain dict.
         """
-        # Keras' own loops call a model like this.
+        # Keras' own loops call a model like this, and get plain dicts.
         if len(args) == 1 and kwargs.keys() == {"training"}:
             return _as_dicts(self._call_graph(args, kwargs))
         return self._call_graph(args, kwargs)
@@ -189,11 +182,7 @@ def _policy(graph: Any) -> dict[str, Any]:
 
 
 def _signature(graph: Any) -> list[Any]:
-    """Return the specs of the arguments of the first recorded call, with first axes of any size.
-
-    Raise ``InvalidOption`` if a leaf of the arguments is neither an array nor None, or if there are both
-    positional and keyword arguments.
-    """
+    """Return Keras input specs for the arguments of the first recorded call."""
     recorded = graph.variants[0].graph
     specs = [
         # A scalar has no first axis.

@@ -239,9 +239,8 @@ class TensorFlowTarget(Target):
 def _matches_recorded(check: Any, guard: Guard) -> Any:
     """Return a boolean scalar that is True if ``check`` has the shape and elements that ``guard`` recorded.
 
-    Floats and complex numbers may differ by the relative error ``guard.rounding``. NaN equals NaN, but 0.0
-    does not equal -0.0. With a tolerance, the sign of a part that is 0 does not count in a finite complex
-    number that is not 0. Raise ``GuardFailed`` if the static shape differs.
+    Floats and complex numbers may differ by the relative error ``guard.rounding``. Raise ``GuardFailed`` if
+    the static shape differs.
     """
     expected = np.asarray(guard.expected)
     if not check.shape.is_compatible_with(expected.shape):
@@ -277,6 +276,7 @@ def _resized(vector: Any, count: int) -> Any:
 
 
 def _is_same(check: Any, wanted: Any) -> Any:
+    # NaN equals NaN, but 0.0 does not equal -0.0.
     return (tf.equal(check, wanted) & tf.equal(_is_negative(check), _is_negative(wanted))) | (
         tf.math.is_nan(check) & tf.math.is_nan(wanted)
     )
@@ -288,12 +288,9 @@ def _is_negative(array: Any) -> Any:
 
 
 def assert_or_poison(result: Any, holds: Any, message: str, *seen: Any) -> Any:
-    """Return ``result`` with an assertion that ``holds`` is True.
+    """Return ``result`` with an assertion that ``holds`` is True, and with NaN in its floats if it is not.
 
-    If it is not, and TensorFlow drops the assertion, the floating and complex tensors are NaN.
-
-    Raise ``CallMismatch`` if the call is traced for XLA, which drops the assertion, and NaN would not mark
-    all of ``result`` as wrong.
+    Raise ``CallMismatch`` if the result could not show that under XLA.
     """
     # XLA drops assertions, so floats also become NaN if `holds` is False.
     leaves, tree = flatten(result, tf.is_tensor)

@@ -39,7 +39,7 @@ _GROUPS = ("fixed", "buffers", "places", "ema", "accumulated", "scaling")
 
 
 class TensorFlowDataParallel(TensorFlowTraining):
-    """Data-parallel training engine, in which each replica of ``strategy`` computes its part of the batch."""
+    """Data-parallel training engine over the replicas of ``strategy``."""
 
     def __init__(self, strategy: tf.distribute.MirroredStrategy) -> None:
         self._strategy, self._count = strategy, strategy.num_replicas_in_sync
@@ -124,11 +124,7 @@ class TensorFlowDataParallel(TensorFlowTraining):
 
 
 def replica_arguments(strategy: Any, arrays: list[Any], split: tuple[bool, ...]) -> list[Any]:
-    """Return ``arrays`` as arguments of ``Strategy.run``.
-
-    Each replica gets its part along the first axis of an array whose flag in ``split`` is True, and all of
-    any other array.
-    """
+    """Return ``arrays`` as arguments of ``Strategy.run``, split along axis 0 where ``split`` is True."""
     count = strategy.num_replicas_in_sync
     parts = [
         tf.split(array, count) if is_split else [array] * count for array, is_split in zip(arrays, split)
@@ -138,10 +134,7 @@ def replica_arguments(strategy: Any, arrays: list[Any], split: tuple[bool, ...])
 
 
 def transfer_state(engine: Training, held: StepState, make: Make) -> StepState:
-    """Return a copy of the training state ``held`` in arrays and variables of ``engine``.
-
-    ``make`` creates the optimizer of the copy, which gets the state of the old optimizer.
-    """
+    """Return a copy of the training state ``held`` in arrays and variables of ``engine``."""
     trained = {name: engine.trainable(array) for name, array in engine.values(held.trained).items()}
     rest = {
         group: {name: engine.copied(array) for name, array in engine.values(getattr(held, group)).items()}
@@ -355,7 +348,7 @@ def _floating(array: Any) -> Any:
 
 
 def _total(context: Any, array: Any) -> Any:
-    """Sum ``array`` over the replicas. The gradient is the sum of the cotangents of all replicas."""
+    """Sum ``array`` over the replicas, with a gradient that sums the cotangents over them."""
 
     @tf.custom_gradient
     def total(array: Any) -> Any:
@@ -368,10 +361,7 @@ def _total(context: Any, array: Any) -> Any:
 
 
 def _all_gather(context: Any, array: Any) -> Any:
-    """Stack the arrays of all replicas along a new first axis.
-
-    The gradient is this replica's row of the sum of the cotangents of all replicas.
-    """
+    """Stack the arrays of all replicas along a new first axis."""
 
     @tf.custom_gradient
     def gathered(array: Any) -> Any:
@@ -384,10 +374,6 @@ def _all_gather(context: Any, array: Any) -> Any:
 
 
 def _gradient_context(context: Any) -> Any:
-    """Return the replica context in which a gradient is taken.
-
-    Raise ``GradientRefused`` outside the function that the replicas run.
-    """
     now = tf.distribute.get_replica_context()
     if now is None or now.strategy is not context.strategy:
         raise GradientRefused(

@@ -1,7 +1,6 @@
 """Import of ``triton`` before TensorFlow, if it is installed (builds of torch for CUDA bring it along).
 
-If it is loaded after TensorFlow, it may end the process, because each brings its own LLVM. The compiler of
-torch loads it.
+If it is loaded after TensorFlow, it may end the process, because each brings its own LLVM.
 """
 
 from __future__ import annotations

@@ -18,10 +18,7 @@ Slots = dict[str, Any]
 
 
 class RuleOptimizer(keras.optimizers.Optimizer):
-    """Keras optimizer that updates variables by the rule of ``_ROWS[name]`` and by weight decay.
-
-    ``options`` has all options of the optimizer ``name``. The learning rate is 0 until it is assigned.
-    """
+    """Keras optimizer that updates variables by the rule of ``_ROWS[name]`` and by weight decay."""
 
     def __init__(self, name: str, options: Options) -> None:
         # ``TensorFlowTraining.updated`` assigns the rate.

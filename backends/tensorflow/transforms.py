@@ -243,10 +243,9 @@ def _randomness_message(randomness: str, drawn: set[str]) -> str:
 
 
 def recomputed(function: Callable[[Arrays], Arrays], like: Arrays) -> Callable[[Arrays], Arrays]:
-    """Return a function that runs the trace of ``function``, and runs it again to compute gradients.
+    """Return ``function`` such that, outside of recordings, its gradient runs it again.
 
-    ``like`` are arrays of the same shapes and dtypes as its arguments. In a recording, return ``function``
-    itself.
+    ``like`` are arrays of the same shapes and dtypes as its arguments.
     """
     if active.anywhere and active.recording:
         return function
@@ -270,9 +269,9 @@ def recomputed(function: Callable[[Arrays], Arrays], like: Arrays) -> Callable[[
 def _traced_scan(
     run: Callable[[Arrays], Arrays], one: Callable[[Arrays], Arrays], state: Arrays, rows: Arrays
 ) -> tuple[Arrays, Arrays]:
-    """Run the ``scan`` helper of the prelude with ``run`` as one iteration.
+    """Scan ``run`` over ``rows`` by the ``scan`` helper of the prelude.
 
-    ``one`` computes the same, and is traced for the shapes and dtypes of the outputs.
+    ``one`` computes the same as ``run``, and is traced for the shapes and dtypes of the outputs.
     """
     first, count = [*state, *(row[0] for row in rows)], len(state)
     made = (

@@ -14,11 +14,7 @@ from .collectives import Exchanges, exchange
 
 
 class Axis(Protocol):
-    """Axis of devices, or of the slices of a vmap, that collectives run over.
-
-    size: number of devices or slices.
-    index: index of the current device or slice.
-    """
+    """Axis of devices, or of the slices of a vmap, that collectives run over."""
 
     @property
     def size(self) -> int: ...
@@ -28,19 +24,16 @@ class Axis(Protocol):
         """Index of the current device as an int, or of the current slice as an int32 tensor."""
 
     def exchange(self, array: Any, name: str) -> Any:
-        """Apply a collective over the axis and return its result.
+        """Apply a collective over the axis.
 
-        ``name`` is ``"total"`` (sum), ``"pmax"``, ``"pmin"``, or ``"stacked"`` (all arrays, along a new
-        first axis).
+        ``name`` is ``"total"`` (sum), ``"pmax"``, ``"pmin"``, or ``"stacked"`` (all arrays, along a new first
+        axis).
         """
 
 
 @dataclass(frozen=True)
 class ProcessAxis:
-    """Axis of processes that all run the same function.
-
-    over: the collectives of the group of processes.
-    """
+    """Axis over the processes of a group."""
 
     over: Exchanges
 
@@ -61,7 +54,6 @@ class VmapAxis:
     """Axis of the slices of ``torch.func.vmap``.
 
     index: 0-d int32 tensor, batched by the vmap: the index of each slice.
-    size: number of slices.
     """
 
     index: Any

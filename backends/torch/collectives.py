@@ -38,8 +38,7 @@ _SENTINELS = {
 class communication_errors:
     """Context manager that turns errors of communication between processes into ``CollectiveFailed``.
 
-    Such errors are ``DistError``, and any ``RuntimeError`` whose message contains one of ``words``, by
-    default every ``RuntimeError``. The new message has the rank of this process in ``group``.
+    Such errors are ``DistError``, and any ``RuntimeError`` whose message contains one of ``words``.
     """
 
     def __init__(self, group: Any, words: tuple[str, ...] = ("",)) -> None:
@@ -66,7 +65,6 @@ class _ArrayDescription(NamedTuple):
     """Description of an array that a process exchanges, compared with those of the other processes.
 
     kind: ``"stack"`` to gather the array, or a key of ``_OPERATIONS`` to reduce it.
-    shape, dtype, device: those of the array.
     rows: number of rows of the process's batch, or None if the call has no batch.
     """
 
@@ -82,17 +80,7 @@ class _ArrayDescription(NamedTuple):
 
 
 class Exchanges:
-    """Collectives over a group of processes, each of which passes an array of the same shape.
-
-    ``total`` and ``summed_result`` sum the arrays; they differ only in their transposes (``_TRANSPOSES``).
-    ``pmax`` and ``pmin`` take the element-wise maximum and minimum. ``stacked`` stacks the arrays along a new
-    first axis, and ``concatenated`` joins them along the first axis. Two methods do not communicate:
-    ``local_rows`` selects this process's share of the rows, and ``replicated_result`` is the identity.
-
-    group: the group of processes.
-    size: number of processes.
-    rank: rank of this process in the group.
-    """
+    """Collectives over a group of processes, each of which passes an array of the same shape."""
 
     def __init__(self, group: Any) -> None:
         self.group, self.size, self.rank = group, group.size(), group.rank()
@@ -131,9 +119,8 @@ class Exchanges:
 
 @dataclass(frozen=True)
 class _LatestExchange:
-    """Record of the exchange that the latest call made at one position (as its first, second, ... exchange).
+    """Record of the latest exchange at one position in the order of the exchanges of a call.
 
-    message: description of the exchanged array.
     flag: array of one element, the unset flag that the next reduction at this position sends with its array.
         None if the processes have to compare descriptions first.
     """
@@ -143,11 +130,9 @@ class _LatestExchange:
 
 
 class CheckedExchanges(Exchanges):
-    """Collectives of the calls of one function, with a check of what the processes exchange.
+    """Collectives with a check that the processes exchange arrays of the same shape and dtype.
 
-    An exchange raises ``CallMismatch`` if the processes have arrays of different shapes or dtypes, batches of
-    different sizes, or exchanges of different kinds. ``begin`` starts a call. Creating the object waits for
-    all processes of the group.
+    Creating the object waits for all processes of the group.
 
     made: number of exchanges in the current call.
     """
@@ -185,9 +170,9 @@ class CheckedExchanges(Exchanges):
         return super()._exchange(kind, array)
 
     def _stacked_again(self, last: _LatestExchange, array: Any) -> Any:
-        """Gather ``array``, or a sentinel if ``array`` is None because it differs from that of ``last``.
+        """Gather ``array``, or a sentinel if it is None because it differs from that of ``last``.
 
-        Return one row of elements for each process, or None if a row begins with the sentinel.
+        Return a row of elements for each process, or None if a row begins with the sentinel.
         """
         found = _gather_rows(_sentinel(last.message) if array is None else array, self.group)
         return (
@@ -195,10 +180,9 @@ class CheckedExchanges(Exchanges):
         )
 
     def _reduced_again(self, last: _LatestExchange, array: Any) -> Any:
-        """Reduce ``array``, with the unset flag of ``last`` appended.
+        """Reduce ``array`` and a flag, which is set if ``array`` is None for differing from that of ``last``.
 
-        If ``array`` is None because it differs from that of ``last``, reduce zeros and a set flag instead.
-        Return the flat result, or None if any process has set its flag.
+        Return the flat result, or None if a process has set its flag.
         """
         unset, flag = last.message.kind == "min", last.flag
         if array is None:
@@ -222,10 +206,7 @@ _wait_counts: Counter[str] = Counter()
 # The processes meet at the default store, because gloo ends a process whose exchange the others do not
 # expect.
 def _wait_for_others(group: Any) -> None:
-    """Wait until every process of ``group`` has called this function as often as this process.
-
-    Raise ``CollectiveFailed`` on a timeout.
-    """
+    """Wait until every process of ``group`` has called this function as often as this process."""
     store, name = dist.distributed_c10d._get_default_store(), group.group_name
     _wait_counts[name] += 1
     key = f"graph_compiler/{name}/{_wait_counts[name]}"
@@ -236,10 +217,7 @@ def _wait_for_others(group: Any) -> None:
 
 
 def all_reduce(kind: str, row: Any, group: Any) -> Any:
-    """Reduce the array ``row`` in place over all processes of ``group`` and return it.
-
-    ``kind`` is "sum", "max" or "min". Raise ``CollectiveFailed`` if the exchange fails.
-    """
+    """Reduce ``row`` in place over the processes of ``group`` by ``kind`` ("sum", "max" or "min")."""
     try:
         # The method of the group avoids the overhead of dist.all_reduce, but does not accept complex numbers.
         if row.is_complex():
@@ -255,8 +233,7 @@ def all_reduce(kind: str, row: Any, group: Any) -> Any:
 def _gather_rows(array: Any, group: Any) -> Any:
     """Return the elements of the arrays of all processes, one row per process.
 
-    Elements of dtypes other than those of ``_SENTINELS`` are returned as bytes (uint8). Raise
-    ``CollectiveFailed`` if the exchange fails.
+    Elements of dtypes other than those of ``_SENTINELS`` are returned as bytes (uint8).
     """
     row = array.reshape(1, -1).contiguous()
     if row.dtype not in _SENTINELS:
@@ -301,11 +278,7 @@ def broadcast(array: Any, group: Any) -> Any:
 
 
 class Exchange(Function):
-    """Autograd function ``(array, name, over)`` that calls the method ``name`` of the ``Exchanges`` ``over``.
-
-    The backward pass is that of ``_TRANSPOSES``, and can be differentiated again. Those of ``pmax`` and
-    ``pmin`` raise ``GradientRefused``.
-    """
+    """Autograd function ``(array, name, over)`` that calls the method ``name`` of ``over``."""
 
     @staticmethod
     def forward(array: Any, name: str, over: Exchanges) -> Any:
@@ -328,10 +301,7 @@ class Exchange(Function):
 
 
 class SharedAcrossDevices(Function):
-    """Autograd function ``(group, *arrays)`` that returns the arrays, which are the same in all processes.
-
-    The backward pass sums the cotangents over the processes of ``group``.
-    """
+    """Autograd function ``(group, *arrays)`` that sums the cotangents of ``arrays`` over the processes."""
 
     generate_vmap_rule = True
 
@@ -365,7 +335,6 @@ def sum_in_place(array: Any, over: Exchanges) -> Any:
 
 
 def is_differentiated_or_transformed(*arrays: Any) -> bool:
-    """Return True if autograd tracks one of ``arrays``, or if ``torch.func`` or forward mode is active."""
     if (
         torch._C._functorch.peek_interpreter_stack() is not None
         or torch.autograd.forward_ad._current_level >= 0
@@ -433,10 +402,9 @@ _TRANSPOSES: dict[str, Callable[[Any, Exchanges], Any]] = {
 
 
 def apply_flattened(function: Callable[[Any], Any], arrays: list[Any]) -> list[Any]:
-    """Apply ``function`` to all arrays of a dtype at once, as one flat array.
+    """Apply ``function`` to the arrays of each dtype as one flat array, and return the parts of its results.
 
-    ``function`` is called once for each dtype, and returns an array of the same size. Return the results in
-    the shapes and order of ``arrays``. None among ``arrays`` stays None.
+    None among ``arrays`` stays None.
     """
     found: list[Any] = [None] * len(arrays)
     for dtype in dict.fromkeys(array.dtype for array in arrays if array is not None):

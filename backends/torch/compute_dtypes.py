@@ -80,10 +80,7 @@ _UINT64_HELPERS = {
 
 
 class TorchRows(Rows):
-    """Table of lowering rows whose text computes in another dtype if torch may lack a kernel.
-
-    This is decided by the dtypes of the operands and results (``compute_dtypes``).
-    """
+    """Table of lowering rows whose text computes in another dtype where torch may lack a kernel."""
 
     def expression(
         self, name: str, operands: tuple[Any, ...], params: dict[str, Any], out: tuple[ArraySpec, ...]

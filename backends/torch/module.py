@@ -21,10 +21,7 @@ from .native import TensorSlots
 
 
 class FunctionalModule:
-    """Callable that runs a module with other parameters.
-
-    The first argument is a dict with the keys of ``parameters``; the others are those of the module. A shared
-    parameter has one key.
+    """Module as a function of its parameters, a dict that is the first argument of a call.
 
     parameters: the module's current parameters by name.
     """
@@ -98,10 +95,7 @@ class FunctionalModule:
 
 
 class _TensorHolder(torch.nn.Module):
-    """Submodule of a graph's module for the tensors whose dotted names have a common prefix.
-
-    A graph never calls it, so registering a forward or backward hook on it raises ``NotCompilable``.
-    """
+    """Submodule of a graph's module that holds tensors, and is never called."""
 
     def _refuse(self, *args: Any, **kwargs: Any) -> Any:
         raise NotCompilable(
@@ -207,7 +201,7 @@ class _GraphCaller(torch.nn.Module):
         return _restore, (self._graph, self.state_dict(), fixed, self.training, self._mode)
 
     def _call_tensors(self, own: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """Return ``own``, or if a variant writes to parameters, a dict like ``own`` with copies of these."""
+        """Return ``own``, with copies of the parameters that a variant writes to."""
         # A derivative needs the old values of weights that are written to.
         if self._written[0] != len(self._graph.variants):
             written = [name for name in self._graph.state if isinstance(own.get(name), torch.nn.Parameter)]
@@ -217,10 +211,7 @@ class _GraphCaller(torch.nn.Module):
 
 
 class SharingGraphModule(_GraphCaller):
-    """Module that calls a graph with the graph's own tensors, registered under their original names.
-
-    A tensor that is replaced in the module is used instead of the graph's.
-    """
+    """Module that calls a graph with the graph's own tensors, registered under their original names."""
 
     def __init__(self, graph: Any) -> None:
         super().__init__(graph)
@@ -237,10 +228,7 @@ class SharingGraphModule(_GraphCaller):
 
     @passes_on
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the graph with this module's parameters and buffers, and return its result.
-
-        Values that the call changes, such as running statistics, are stored in this module.
-        """
+        """Call the graph with this module's parameters and buffers, and store those that it changes."""
         if torch.compiler.is_dynamo_compiling() and (found := self._compiled_call(args, kwargs)) is not None:
             return found[0]
         if self._slots.changed():
@@ -307,10 +295,7 @@ class OwningGraphModule(_GraphCaller):
         self._all_tensors()
 
     def _all_tensors(self) -> dict[str, torch.Tensor]:
-        """Return the module's tensors by name.
-
-        If variants were recorded since the last call, register copies of their further tensors first.
-        """
+        """Register copies of the tensors of new variants, and return the module's tensors by name."""
         graph = self._graph
         if self._variants_read != len(graph.variants):
             self._variants_read, weights, frozen = len(graph.variants), graph._differentiable, graph.frozen
@@ -330,10 +315,7 @@ class OwningGraphModule(_GraphCaller):
 
     @passes_on
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the graph with this module's parameters and buffers, and return its result.
-
-        Values that the call changes, such as running statistics, are stored in this module.
-        """
+        """Call the graph with this module's parameters and buffers, and store those that it changes."""
         if torch.compiler.is_dynamo_compiling() and (found := self._compiled_call(args, kwargs)) is not None:
             return found[0]
         result, state = self._graph._call_as_module(
@@ -388,10 +370,7 @@ _ANY = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
 def _with_original_signature(base: type[_GraphCaller], graph: Any) -> Any:
-    """Return a subclass of ``base`` whose ``forward`` has a signature like the original's, if it is known.
-
-    The subclass has the name of the original's class if the original is a ``torch.nn.Module``.
-    """
+    """Return a subclass of ``base`` with a name and signature like the original's, where they are known."""
     # Exporters of torch and others read argument names from the signature.
     forward = FunctionType(base.forward.__code__, base.forward.__globals__, "forward")
     forward.__doc__ = base.forward.__doc__

@@ -43,11 +43,7 @@ _AUTOCAST = ("cpu", "cuda")
 
 
 def on_device_of_inputs(function: Callable[..., Any], graph: Graph, program: Any) -> Callable[..., Any]:
-    """Wrap ``function`` so that a call with tensors on an accelerator creates its arrays there.
-
-    The call then moves its constants there, too. Both are only for a canonical ``graph``. If the source
-    contains the casts of autocast, disable autocast in all calls.
-    """
+    """Return ``function``, wrapped where it has to use the device of its inputs or avoid autocast."""
     if graph.demands.casts_are_written:
         function = _without_autocast(function)
     leading = program.arguments
@@ -127,8 +123,7 @@ _KEYWORDS = {"a": "input", "x": "input", "axis": "dim"}
 class CorrectForwardMode(TorchFunctionMode):
     """Context manager that avoids operations whose forward mode in torch is wrong.
 
-    Calls of ``FORWARD_MODE_REPLACEMENTS`` are replaced, except with ``out=`` or complex arguments. Calls of
-    ``WRONG_FORWARD_MODE``, and of ``scatter_reduce`` with "prod", raise ``NotImplementedError``.
+    Calls of ``WRONG_FORWARD_MODE`` raise ``NotImplementedError``.
     """
 
     def __torch_function__(
@@ -170,10 +165,6 @@ _FAKE, _PROXY = torch._C._TorchDispatchModeKey.FAKE, torch._C._TorchDispatchMode
 
 
 def is_tracing() -> bool:
-    """Return True if torch traces the current code or runs it on fake tensors.
-
-    Return False while this package itself records.
-    """
     # This runs for each guard of each call, so a loop would be too slow.
     mode = torch._C._get_dispatch_mode
     is_traced: bool = (
@@ -193,11 +184,7 @@ _is_recorded._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
 def assert_guards(result: Any, checks: tuple[Any, ...], guards: tuple[Guard, ...]) -> Any:
-    """Assert in the traced program that each of ``checks`` has the elements that its guard recorded.
-
-    ``guards`` are in the order of ``checks``. Python numbers are checked at once. Return ``result``; under
-    ``torch.jit.trace``, its tensors are made to depend on the assertions.
-    """
+    """Assert that ``checks`` have the elements that ``guards`` recorded, and return ``result``."""
     for check, guard in zip(checks, guards):
         # Python numbers can be checked at once, and torch guards its own symbols.
         if not isinstance(check, torch.Tensor):
@@ -229,9 +216,8 @@ def _make_dependent(result: Any, holds: torch.Tensor, message: str) -> Any:
 def _matches_recorded(check: torch.Tensor, guard: Guard) -> torch.Tensor:
     """Return a 0-d bool tensor that is True if ``check`` has the elements that ``guard`` recorded.
 
-    Floats and complex numbers may differ by the relative error ``guard.rounding``. NaN equals NaN, but 0.0
-    does not equal -0.0. With a tolerance, the sign of a part that is 0 does not count in a finite complex
-    number that is not 0. For another shape, raise ``GuardFailed`` or return False.
+    Floats and complex numbers may differ by the relative error ``guard.rounding``. For another shape, raise
+    ``GuardFailed`` or return False.
     """
     is_inexact = check.is_floating_point() or check.is_complex()
     # A recorded value that the dtype of `check` cannot hold differs from every value of `check`.
@@ -263,6 +249,7 @@ _can_hold._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
 def _is_same(check: torch.Tensor, expected: torch.Tensor) -> torch.Tensor:
+    # NaN equals NaN, but 0.0 does not equal -0.0.
     is_equal = (check == expected) & (check.signbit() == expected.signbit())
     return is_equal | (check.isnan() & expected.isnan())
 
@@ -327,16 +314,12 @@ VIEWS = frozenset({
 
 
 def copy_aliased_outputs(graph: Graph) -> tuple[Graph, bool]:
-    """Return ``(graph, changed)``, with copies of results and of values of effects that may be overwritten.
-
-    ``changed`` is True if copies were added. Of all nodes, only those of ``VIEWS`` and those with regions are
-    taken to return aliases of operands.
-    """
+    """Return ``graph`` with copies of results that may be overwritten, and True if there are such copies."""
     return copy_overwritten(graph, VIEWS)
 
 
 class TensorSlots:
-    """Tensors of a module by name, with the dict and key where each is stored, to detect replaced tensors."""
+    """Record of where the tensors of a module are stored, to detect replaced tensors."""
 
     def __init__(self) -> None:
         self._index: dict[str, int] = {}
@@ -345,7 +328,7 @@ class TensorSlots:
         self._tensors: list[Any] = []
 
     def note(self, name: str, held: dict[str, Any], key: str) -> None:
-        """Store ``held[key]`` as the tensor ``name``. The key of a name must always be the same."""
+        """Store ``held[key]`` as the tensor ``name``, whose key must not change."""
         if name not in self._index:
             self._index[name] = len(self._tensors)
             for column, item in ((self._dicts, held), (self._keys, key), (self._tensors, None)):
@@ -504,10 +487,7 @@ class TorchTarget(Target):
 
 
 def _unwrap(array: Any) -> Iterator[Any]:
-    """Yield the plain tensor inside the wrappers of ``torch.func``, or for ``torch.vmap`` one per example.
-
-    Yield any other ``array`` itself.
-    """
+    """Yield the plain tensors inside the wrappers of ``torch.func``, or ``array`` itself if it has none."""
     functorch = torch._C._functorch
     if not (isinstance(array, torch.Tensor) and functorch.is_functorch_wrapped_tensor(array)):
         yield array
@@ -520,11 +500,7 @@ def _unwrap(array: Any) -> Iterator[Any]:
 
 
 def _compiler_failure() -> Callable[[Exception], str | None]:
-    """Return a function that maps an exception to the reason to run a function uncompiled, or to None.
-
-    There is a reason if the exception is a failure of the compiler, and no graph break has occurred since
-    ``_compiler_failure`` was called. After a graph break, a part of the function has run.
-    """
+    """Return a function that maps an exception to the reason to run a function uncompiled, or to None."""
     # This module is slow to import, and torch.compile has imported it already.
     from torch._dynamo.exc import BackendCompilerFailed
     from torch._dynamo.utils import counters
@@ -549,10 +525,7 @@ def _as_numpy(array: Any) -> np.ndarray[Any, Any]:
 
 @forwards
 def _from_numpy(array: np.ndarray[Any, Any]) -> torch.Tensor:
-    """Return a tensor with the elements of ``array`` that shares its memory if possible.
-
-    Read-only arrays, and those of foreign byte order or with negative strides, are copied.
-    """
+    """Return a tensor with the elements of ``array`` that shares its memory if possible."""
     # torch does not accept NumPy's bfloat16 (of ml_dtypes), which has the same bits.
     if array.dtype.name == "bfloat16":
         return _from_numpy(array.view(np.int16)).view(torch.bfloat16)

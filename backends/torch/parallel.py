@@ -73,11 +73,7 @@ _kernels = torch.ops.graph_compiler
 
 
 class _CollectiveFunction(Function):
-    """Autograd function ``(name, array, axis_name)`` for a collective while a function is recorded.
-
-    The backward pass raises ``GradientRefused`` for ``pmax`` and ``pmin``, and ``UnsupportedOperation`` for
-    ``all_gather``.
-    """
+    """Autograd function ``(name, array, axis_name)`` for a collective while a function is recorded."""
 
     @staticmethod
     def forward(ctx: Any, name: str, array: Any, axis_name: str) -> Any:
@@ -130,9 +126,7 @@ def _apply_hint(x: Any, layout: str) -> Any:
 def define(engine: Parallelism) -> torch.library.Library:
     """Define collectives, axis indices and ``sharding_hint`` as operators ``graph_compiler::<name>``.
 
-    Return the library of the operators, which exist as long as it does. Outside of a run over its axis, a
-    collective or an axis index returns a placeholder while a function is recorded, and otherwise raises
-    ``InvalidOption``.
+    Return the library of the operators, which exist as long as it does.
     """
     library = torch.library.Library("graph_compiler", "FRAGMENT")
 
@@ -188,8 +182,7 @@ _SIZE_BITS = 40
 class TorchDataParallel(TorchTraining):
     """Training engine in which each process computes its part of the batch.
 
-    Gradients, and floating metrics, buffers and places, are averaged over the processes of ``group``. If
-    ``local_batch`` is True, each process is called with its own part, otherwise with the whole batch.
+    local_batch: True if a process is called with its own part instead of the whole batch.
     """
 
     def __init__(self, group: Any, local_batch: bool) -> None:
@@ -257,9 +250,10 @@ class TorchDataParallel(TorchTraining):
 
 
 class TorchTrainingOverMesh(TorchTraining):
-    """Training engine for a state of ``DTensor`` over ``mesh``, with the batch split over the axes ``batch``.
+    """Training engine for a state of ``DTensor`` over ``mesh``.
 
-    If ``local_batch`` is True, each process is called with its own part, otherwise with the whole batch.
+    batch: mesh axes that the batch is split over.
+    local_batch: True if a process is called with its own part instead of the whole batch.
     """
 
     def __init__(self, mesh: DeviceMesh, batch: Sequence[str], local_batch: bool) -> None:
@@ -358,7 +352,6 @@ class TorchTrainingOverMesh(TorchTraining):
 
 
 def _is_like(parameter: Any, key: str, value: Any) -> bool:
-    """Return True if the optimizer state ``value`` has an element for each element of ``parameter``."""
     # The step count of a parameter without axes has the same shape; torch, too, knows it by its name.
     return key != "step" and isinstance(value, torch.Tensor) and value.shape == parameter.shape
 
@@ -368,13 +361,9 @@ def _distribute_like(like: Any, array: Any) -> Any:
 
 
 def replicate_state(held: StepState, make: Make, group: Any) -> StepState:
-    """Return a copy of the training state ``held``, with the arrays of process 0 of ``group``.
+    """Return a copy of the training state ``held``, with the parameters of process 0 of ``group``.
 
-    The loss scaling stays this process's, and so do an optimizer's step counts, and optimizer state that has
-    another shape than its parameter.
-
-    All processes of the group have to call this function. The new seed of the random generator is a number
-    that process 0 draws, plus the rank.
+    All processes of the group have to call this function.
     """
 
     def first(name: str, array: Any) -> Any:
@@ -390,12 +379,7 @@ def replicate_state(held: StepState, make: Make, group: Any) -> StepState:
 
 
 def shard_state(held: StepState, make: Make, mesh: DeviceMesh, layouts: Mapping[str, Layout]) -> StepState:
-    """Return a copy of the training state ``held``, sharded over ``mesh`` as ``DTensor``.
-
-    ``layouts`` has the layouts of arrays by name. Arrays without a layout are replicated.
-    Step counts of the optimizer, and optimizer state that has another shape than its parameter, are copied
-    as they are.
-    """
+    """Return a copy of the training state ``held``, with its parameters over ``mesh`` by ``layouts``."""
 
     def sharded(name: str, array: Any) -> Any:
         # Without the copy, replicated arrays would share memory with the original.
@@ -416,8 +400,7 @@ def unshard_state(held: StepState, make: Make) -> StepState:
 def _copy_state(held: StepState, make: Make, copy_array: Callable[[str, Any], Any]) -> StepState:
     """Return a copy of the training state ``held``, with a new optimizer in the same state.
 
-    ``copy_array(name, array)`` copies an array of the state, or an optimizer's array that has the shape of
-    the parameter ``name`` and is no step count.
+    ``copy_array(name, array)`` copies an array that belongs to ``name``.
     """
     trained = {name: copy_array(name, array) for name, array in held.trained.items()}
     parts = ("fixed", "buffers", "places", "ema", "accumulated")
@@ -438,10 +421,8 @@ def _copy_state(held: StepState, make: Make, copy_array: Callable[[str, Any], An
 
 @dataclass(frozen=True)
 class _ProcessGroup:
-    """Group of processes along the one axis of a mesh; the ``native`` object of a ``DeviceAxis``.
+    """Group of processes along the axis of a mesh of one axis.
 
-    mesh: mesh of one axis.
-    group: the group of processes.
     exchanges: collectives of the group. The first access waits for all processes.
     """
 
@@ -458,9 +439,9 @@ class _ProcessGroup:
 
 @functools.lru_cache(maxsize=16)
 def _mesh_of_first(size: int, name: str, world: Any) -> DeviceMesh:
-    """Return a mesh of one axis, ``name``, over the first ``size`` processes of the default group ``world``.
+    """Return a mesh of one axis over the first ``size`` processes of the default group.
 
-    All processes of the default group have to call this function. Meshes are cached.
+    All processes of the default group have to call this function.
     """
     kind = "cuda" if dist.get_backend() == "nccl" else "cpu"
     if size == world.size():
@@ -638,10 +619,7 @@ def _local(array: Any) -> Any:
 
 
 def _sum_shared_gradients(arrays: Arrays, whole: Sequence[int], group: Any) -> Arrays:
-    """Replace replicated arrays in ``arrays``, so that their gradients are sums over the devices.
-
-    ``whole`` are the indices of the replicated arrays. Those that cannot get a gradient stay.
-    """
+    """Replace the arrays at ``whole`` in place, such that their gradients are sums over the devices."""
     # Under a transform, every array may need a gradient, otherwise only those with ``requires_grad``.
     all_are = is_differentiated_or_transformed()
     if not all_are and not torch.is_grad_enabled():

@@ -30,11 +30,7 @@ def mesh_axes(mesh: Any) -> Mapping[str, int] | None:
 
 
 def placements(mesh: DeviceMesh, layout: Layout) -> list[Any]:
-    """Return the placement for each axis of ``mesh``.
-
-    It is ``Shard`` of the array axis that ``layout`` splits over the mesh axis, or ``Replicate`` if there is
-    none.
-    """
+    """Return the placements of an array of ``layout`` over the axes of ``mesh``."""
     found: list[Any] = [Replicate()] * mesh.ndim
     for axis, names in enumerate(layout):
         for name in (names,) if isinstance(names, str) else names or ():
@@ -80,7 +76,7 @@ def partitioned(
 
 @contextmanager
 def over_mesh(mesh: DeviceMesh) -> Iterator[None]:
-    """Run the ``with`` block over ``mesh``. In it, ``DTensor`` takes plain tensors as replicated."""
+    """Run the ``with`` block over ``mesh``, where ``DTensor`` takes plain tensors as replicated."""
     # ``DTensor`` has no rule for the fused kernel of attention on CPU.
     attention = sdpa_kernel(SDPBackend.MATH) if mesh.device_type == "cpu" else nullcontext()
     try:
@@ -97,10 +93,7 @@ def over_mesh(mesh: DeviceMesh) -> Iterator[None]:
 
 
 def replicate_over(parameter: Any, along: Sequence[int]) -> Any:
-    """Return the ``DTensor`` ``parameter`` replicated over the mesh axes with the indices ``along``.
-
-    It keeps its placements over the other axes.
-    """
+    """Return the ``DTensor`` ``parameter`` replicated over the mesh axes with the indices ``along``."""
     # The gradient of this is reduce-scattered, as in FSDP.
     wanted = [
         Replicate() if axis in along else placement for axis, placement in enumerate(parameter.placements)

@@ -271,10 +271,7 @@ def _default_generator(generator: torch.Generator) -> torch.Generator:
 
 
 def _same_options(item: Any) -> Make:
-    """Return a function from a list of tensors to an optimizer of the class of ``item``.
-
-    The optimizer gets those options of the parameter group of ``item`` that its constructor accepts.
-    """
+    """Return a function that makes an optimizer of the class and the options of ``item``."""
     if len(item.param_groups) > 1:
         raise InvalidOption(
             f"the optimizer {type(item).__name__} has {len(item.param_groups)} groups of parameters, of "
@@ -299,10 +296,7 @@ def _same_options(item: Any) -> Make:
 
 
 def _option_names(cls: type) -> set[str]:
-    """Return the names of the parameters of the constructor of ``cls``, except ``params``.
-
-    If it takes ``**options``, the parameters of the constructor that it overrides are included.
-    """
+    """Return the parameter names of the constructor of ``cls``, and of those that it may pass options to."""
     names: set[str] = set()
     for constructor in (vars(each)["__init__"] for each in cls.__mro__ if "__init__" in vars(each)):
         parameters = inspect.signature(constructor).parameters

@@ -103,10 +103,7 @@ def _with_mean(
     mean: Callable[[Any, Mapping[str, Any]], Any],
     is_composed: Callable[[Mapping[str, Any]], bool],
 ) -> Callable[..., Any]:
-    """Return ``loss`` with the reduction ``"mean"`` computed by ``mean``, unless ``is_composed``.
-
-    ``mean`` gets the losses without a reduction, and the arguments by name.
-    """
+    """Return ``loss`` with its reduction "mean" computed by ``mean``, unless ``is_composed``."""
     signature = inspect.signature(loss)
 
     @functools.wraps(loss)

@@ -53,10 +53,7 @@ def _scan(scope: Scope, node: Node) -> None:
 def _write_iteration(
     scope: Scope, node: Node, loop: Loop, results: Callable[[Sequence[str]], str]
 ) -> tuple[str, list[str]]:
-    """Write the function of one iteration. Return its name, and the captured arrays to pass to it last.
-
-    Without ``checkpoint``, the function closes over the captured arrays, and takes none.
-    """
+    """Write the function of one iteration, and return its name and the captured arrays that it takes."""
     own = len(loop.state) + len(loop.sequences)
     if node.params["checkpoint"]:
         name, operands = checkpointed(scope, node, results)

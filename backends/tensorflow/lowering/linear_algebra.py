@@ -33,10 +33,7 @@ rows.table(
 
 
 def product_with_matrix(x1: str, x2: str, axis: int) -> str:
-    """Return source that multiplies 4-D ``x1`` by the matrix or vector ``x2``.
-
-    The product sums over the last axis of ``x1`` and ``axis`` of ``x2``.
-    """
+    """Return source for the product of 4-D ``x1`` and a matrix or vector, summed over ``axis`` of ``x2``."""
     # A tf.matmul of shapes such as [8, 1, 4, 4] and [4, 4], which it would broadcast, writes outside its
     # memory on CPU (oneDNN in TensorFlow 2.21).
     return f"tf.tensordot({x1}, {x2}, {'1' if axis == 0 else [[3], [axis]]})"
@@ -59,7 +56,7 @@ def _matmul(x1: Operand, x2: Operand) -> str:
 
 
 def _replace_ellipsis(equation: str, arrays: tuple[Operand, ...]) -> str:
-    """Return ``equation``, whose result has no ``...``, with letters for each ``...`` of the operands."""
+    """Return ``equation`` with letters for the ``...`` of the operands."""
     # `tf.einsum` does not sum over the axes of an ellipsis.
     free = [letter for letter in string.ascii_letters if letter not in equation]
     labels, arrow, result = equation.partition("->")

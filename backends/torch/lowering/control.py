@@ -38,10 +38,7 @@ _COMPILED = "torch.compiler.is_compiling()"
 
 
 class _StackedTensors(Lists):
-    """Writer that collects the outputs of a loop in lists and joins them by ``torch.stack``.
-
-    If a loop may have no iterations, it also writes an empty tensor for that case.
-    """
+    """Writer that collects the outputs of a loop in lists and joins them by ``torch.stack``."""
 
     def end(self, scope: Scope, node: Node, outputs: list[str]) -> None:
         for value, name in zip(node.outputs[node.params["carried"] :], outputs):
@@ -124,10 +121,7 @@ def _scan(scope: Scope, node: Node) -> None:
 
 
 def _write_function(scope: Scope, region: Region, inputs: Sequence[str], captured: Sequence[Any]) -> str:
-    """Write ``region`` as a nested function with the parameters ``inputs``, and return its name.
-
-    The function returns copies of values that it did not compute, and of values that it returns twice.
-    """
+    """Write ``region`` as a nested function with the parameters ``inputs``, and return its name."""
     # `torch.cond` and `while_loop` require results without aliases, so other results are copied.
     inside = scope.write_inner(region, inputs, captured, is_assigning=True)
     made = {value for node in region.block.nodes for value in node.outputs}
@@ -204,7 +198,6 @@ def _distinct_results(
 
 
 def _method_setup(scope: Scope, derivative: Derivative, rule: Rule) -> None:
-    """Write ``setup_context``, which saves the values that the backward pass needs."""
     values = [*derivative.operands, *derivative.results, *derivative.residuals]
     names = dict(zip(values, arguments(scope, values)))
     held = [names[value] for value in _saved_values(derivative, rule)]

@@ -29,10 +29,7 @@ def _move_to_axis_1(x: Operand, axis: int) -> Operand:
 
 
 def channels_first(row: Row) -> Row:
-    """Wrap ``row``, which expects channels first, in a row with a further parameter ``layout``.
-
-    If ``layout`` is channels last, the channels of ``x`` are moved to axis 1, and back in the result.
-    """
+    """Wrap ``row``, which expects channels first, in a row with a further parameter ``layout``."""
 
     @wraps(row)
     def either(x: Operand, *operands: Any, layout: str, **params: Any) -> str:
@@ -44,10 +41,7 @@ def channels_first(row: Row) -> Row:
 
 
 def channels_in_axis_1(row: Row) -> Row:
-    """Wrap ``row``, which expects channels in axis 1, in a row with a further parameter ``axis``.
-
-    Channels of another axis are moved to axis 1 of ``x``, and back in the result.
-    """
+    """Wrap ``row``, which expects channels in axis 1, in a row with a further parameter ``axis``."""
 
     @wraps(row)
     def either(x: Operand, *operands: Any, axis: int, **params: Any) -> str:
@@ -72,10 +66,7 @@ def index(indices: Operand) -> str:
 
 
 def over(x: Operand | str, axis: Any, keepdims: bool) -> str:
-    """Return the text of the arguments ``input``, ``dim`` and ``keepdim`` of a reduction of ``x``.
-
-    An ``axis`` of None reduces all axes. ``()`` reduces none: the text reduces a new last axis of size 1.
-    """
+    """Return the text of the arguments ``input``, ``dim`` and ``keepdim`` of a reduction of ``x``."""
     # torch takes an empty tuple for all axes.
     if axis == ():
         return f"torch.unsqueeze({x}, -1), dim=-1"
@@ -411,8 +402,7 @@ def _lowest(dtype: str) -> Any:
 def _pad_before(x: Operand, padding: Any, ceil_mode: bool, value: Any) -> tuple[str, tuple[Any, ...]]:
     """Return the text of the array to pool, and the padding of each axis for the pooling itself.
 
-    For asymmetric or negative padding, the text calls ``F.pad`` with ``value``, and the pooling has none.
-    Raise ``UnsupportedOperation`` for such padding with ``ceil_mode``.
+    Raise ``UnsupportedOperation`` for asymmetric or negative padding with ``ceil_mode``.
     """
     amounts = symmetric(padding)
     if amounts is not None:
@@ -640,7 +630,6 @@ rows.table(
 
 
 def _mode(method: str, rank: int, antialias: bool) -> str:
-    """Return torch's name for interpolation by ``method`` over ``rank`` axes."""
     if method.startswith("nearest") and 1 <= rank <= 3 and not antialias:
         return method
     if method == "linear" and rank in ((2,) if antialias else _LINEAR):
