@@ -34,15 +34,11 @@ class Tracer(Protocol):
     def require_when_run(self, number: int, leaves: tuple[Any, ...]) -> None:
         """Make the traced program run the check with this number each time it runs.
 
-        Called in traced code, with the matched arguments ``leaves`` of the call. An exported program needs no
-        check, because it runs without the original.
+        Called in traced code, with the matched arguments ``leaves`` of the call.
         """
 
     def graph_break(self, message: str) -> None:
-        """Force a graph break here; ``message`` is the reason shown to the user. Called in traced code.
-
-        The compiler raises instead if it allows no graph break.
-        """
+        """Force a graph break here; ``message`` is the reason shown to the user. Called in traced code."""
 
     def skip(self, functions: Iterable[Any]) -> None:
         """Exclude ``functions``, and all code that they call, from tracing if they run outside a trace.
@@ -65,10 +61,8 @@ class Target(Protocol):
     def convert(self, array: Any) -> Any:
         """Return ``array``, of any framework, as a native array; None for any other object.
 
-        Native arrays have ``shape``, ``ndim`` and ``dtype``. NumPy scalars, masked arrays and the like count
-        as other objects. The result may share memory with an array of another framework, unless this
-        framework computes asynchronously (JAX, TensorFlow). Raise ``CallMismatch`` for an array without a
-        counterpart in the framework, and ``GuardFailed`` for integers beyond the range of its dtype.
+        The result may share memory with ``array``. Raise ``CallMismatch`` for an array without a counterpart
+        in the framework, and ``GuardFailed`` for integers beyond the range of its dtype.
         """
 
     def dtype(self, name: str) -> Any:
@@ -87,7 +81,7 @@ class Target(Protocol):
     def from_bytes(self, data: np.ndarray[Any, Any], dtype: str, shape: tuple[int, ...]) -> Any:
         """Return a native array of this dtype and shape from ``data``, its bytes as a 1-d array of uint8.
 
-        A target without 64-bit dtypes narrows the elements. The result may share the memory of ``data``.
+        The result may share the memory of ``data``.
         """
 
     # ------------------------------------------------------------------------------ optional array members
@@ -125,25 +119,18 @@ class Target(Protocol):
     def elements(self, array: Any) -> Any:
         """Return the elements as nested lists, or as a Python number for a 0-d array.
 
-        Wait for the array if necessary. Return a Python number unchanged if functions of the target may
-        return such a number instead of an array.
+        Wait for the array if necessary.
         """
         return self.to_numpy(array).tolist()
 
     @default
     def on_host(self, array: Any) -> Any:
-        """Return the elements as a NumPy array, or None if that needs a transfer or is impossible (traced).
-
-        The default suits arrays that are always in host memory.
-        """
+        """Return the elements as a NumPy array, or None if that needs a transfer or is impossible."""
         return self.to_numpy(array)
 
     @default
     def to_bytes(self, array: Any) -> bytes:
-        """Return the elements of ``array``, in its own dtype, as bytes in row-major order.
-
-        The default is for dtypes that :meth:`to_numpy` preserves.
-        """
+        """Return the elements of ``array``, in its own dtype, as bytes in row-major order."""
         data: bytes = self.to_numpy(array).tobytes()
         return data
 
@@ -151,7 +138,7 @@ class Target(Protocol):
     def write_back(self, array: Any, value: Any) -> None:
         """Write the elements of the native array ``value`` to ``array``, an array of the caller.
 
-        Raise ``GuardFailed`` if arrays of its class are immutable. The default writes to NumPy arrays only.
+        Raise ``GuardFailed`` if arrays of its class are immutable.
         """
         if not isinstance(array, np.ndarray):
             raise GuardFailed(
@@ -162,10 +149,7 @@ class Target(Protocol):
 
     @default
     def register_classes(self, classes: Iterable[type]) -> None:
-        """Register ``classes`` as containers that the framework's transformations traverse.
-
-        In JAX, they become pytree nodes. The default does nothing.
-        """
+        """Register ``classes`` as containers that the framework's transformations traverse."""
         return
 
     # ------------------------------------------------------------------------------ guards and exceptions
@@ -174,8 +158,7 @@ class Target(Protocol):
         """Return ``result`` if the arrays ``checks`` have the elements that ``guards`` expect.
 
         Otherwise raise ``GuardFailed``. If the framework traces ``checks``, add the checks to the traced
-        program instead. If one fails when the program runs, the call raises, or its result is marked as
-        invalid, as by NaN.
+        program instead.
         """
         for check, guard in zip(checks, guards):
             guard.require(self.elements(check))
@@ -193,8 +176,7 @@ class Target(Protocol):
     def is_signal(self, problem: Exception) -> bool:
         """Return True if ``problem`` is for code outside of the variant, so that it must propagate.
 
-        Examples: the framework ends a recomputation, or a derivative is missing and a transform has a
-        fallback. After any other exception of a variant, another variant may be tried.
+        An example is the end of a recomputation.
         """
         return False
 
@@ -205,8 +187,7 @@ class Target(Protocol):
     ) -> Callable[..., Any]:
         """Wrap ``function``, generated as ``program``, so that it creates arrays on the device of its inputs.
 
-        Where ``program`` contains the casts of an autocast, also disable autocast. Return ``function`` itself
-        if neither is necessary, for example because the framework moves arrays itself.
+        Return ``function`` itself if that is not necessary.
         """
         return function
 
@@ -255,8 +236,7 @@ class Target(Protocol):
     ) -> Callable[..., Any]:
         """Return ``function`` compiled as suits it best, for a user who has not chosen whether to compile.
 
-        ``static`` and ``text`` are as in :meth:`compile`. The result may have an attribute
-        ``describe_compilation``: a function that returns how it runs, as text for ``explain()``.
+        ``static`` and ``text`` are as in :meth:`compile`.
         """
         return self.compile(function, {}, static, text)
 
@@ -283,11 +263,7 @@ class Target(Protocol):
 
     @default
     def waiter(self) -> Callable[[Iterable[Any]], None]:
-        """Return ``wait(results)`` for one generated function, which waits until its results are computed.
-
-        It is called before other code may write to memory that the generated function reads. It ignores
-        traced arrays among ``results``. By default, it does not wait.
-        """
+        """Return ``wait(results)`` for one generated function, which waits until its results are computed."""
         return lambda results: None
 
     @property
@@ -308,10 +284,7 @@ class Target(Protocol):
 
     @default
     def records_gradients_of(self, given: Iterable[Any]) -> bool:
-        """Return True if operations on an item of ``given`` are recorded for gradients, as on a tape.
-
-        The default is for a framework that computes gradients in another way, such as by tracing.
-        """
+        """Return True if operations on an item of ``given`` are recorded for gradients, as on a tape."""
         return False
 
     @property
@@ -345,8 +318,7 @@ class Target(Protocol):
     def size_of(self) -> Callable[[Any, int], Any] | None:
         """Function of an array and an axis that returns the size: an int, or a traced scalar if unknown.
 
-        Sizes are unknown only while the framework traces a function. The property is None if
-        ``array.shape`` always contains all of them. A target with this function implements
+        It is None if ``array.shape`` contains the sizes. A target with this function implements
         :meth:`where_sizes_fit`.
         """
         return None
@@ -356,7 +328,7 @@ class Target(Protocol):
         """Return ``result`` of a traced function, so that its program checks ``conditions`` when it runs.
 
         Each condition is a traced boolean about sizes that are unknown while tracing, with the message of
-        the error if it is False. The default checks nothing.
+        the error if it is False.
         """
         return result
 
@@ -380,18 +352,12 @@ class Target(Protocol):
 
     @default
     def is_key(self, item: Any) -> bool:
-        """Return False if ``item`` cannot be the key of a graph that draws random numbers.
-
-        The default accepts everything.
-        """
+        """Return False if ``item`` cannot be the key of a graph that draws random numbers."""
         return True
 
     @default
     def seed(self, number: int) -> None:
-        """Seed the sequence of keys that :meth:`next_key` returns, or the framework's own generator.
-
-        The default does nothing.
-        """
+        """Seed the sequence of keys that :meth:`next_key` returns, or the framework's own generator."""
         return
 
     @default
@@ -399,18 +365,13 @@ class Target(Protocol):
         """Return a new key, or generator, for a call with these ``leaves``, and advance the sequence of keys.
 
         Return None if graphs draw from the framework's own generator instead. Raise ``CallMismatch`` if keys
-        have to be arguments, because the framework traces the call or maps it over rows. The default raises
-        ``UnsupportedOperation``.
+        have to be arguments.
         """
         raise UnsupportedOperation(f"{self.name} draws no random numbers")
 
     @default
     def random_state_restorer(self, leaves: tuple[Any, ...]) -> Callable[[], None]:
-        """Return a function that resets random generators to the state that they have now.
-
-        These are the framework's own and those among ``leaves``. If the framework draws only from keys, there
-        is nothing to reset.
-        """
+        """Return a function that resets random generators to the state that they have now."""
         return lambda: None
 
 
@@ -470,8 +431,8 @@ class Backend(Protocol):
     def as_module(self, graph: Any) -> Any:
         """Return ``graph`` as a module of the framework, or in NumPy as a callable with arrays of its own.
 
-        Raise ``NotCompilable`` if the framework has no modules (the default), and ``ModuleNotFoundError``
-        if the library that provides them is missing.
+        Raise ``NotCompilable`` if the framework has no modules, and ``ModuleNotFoundError`` if the library
+        that provides them is missing.
         """
         raise NotCompilable(f"{self.name} has no modules: call the graph itself, or graph.functional")
 
@@ -546,8 +507,4 @@ class TargetDialect(Dialect, Protocol):
     """
 
     def check(self, graph: Graph) -> None:
-        """Raise ``UnsupportedOperation`` if the target is known to compute other results than the source.
-
-        JAX without 64-bit integers is an example, for a graph that needs them. Operations without a row are
-        found later, while the graph is written.
-        """
+        """Raise ``UnsupportedOperation`` if the target is known to compute other results than the source."""

@@ -37,9 +37,8 @@ class VmapSpec:
 class Derivatives(Protocol):
     """Derivatives and vectorisation by a framework itself, of functions from arrays to arrays.
 
-    Cotangents follow one convention: the function that :meth:`vjp` returns is the conjugate transpose of
-    the derivative, so the gradient of a real function of a complex array points in the direction of
-    steepest ascent. This is the convention of torch and TensorFlow, the conjugate of JAX's.
+    Cotangents are as in torch and TensorFlow: the gradient of a real function of a complex array is the
+    conjugate of JAX's.
     """
 
     compile_options: ClassVar[dict[str, Any]]
@@ -52,10 +51,9 @@ class Derivatives(Protocol):
         """Return True if ``item`` is an array of the framework, traced or not."""
 
     def keeps_derivative(self, item: Any) -> bool:
-        """Return True if the result ``item`` is an array of the framework, or a Python number.
+        """Return False if ``item``, a result of a function, may have lost its derivative.
 
-        Otherwise its derivative may have been lost. An array of another framework counts, too, if this
-        framework never converts traced arrays to such arrays.
+        Arrays of the framework and Python numbers count as having kept it.
         """
 
     def is_traced(self, array: Any) -> bool:
@@ -117,9 +115,9 @@ class Derivatives(Protocol):
     def scan(self, step: Step, state: Arrays, rows: Arrays, checkpoint: bool) -> tuple[Arrays, Arrays]:
         """Run ``state, outputs = step(state, row)`` for each row of the arrays ``rows``.
 
-        ``rows`` has at least one array; its arrays have the same number of rows, at least one, along the
-        first axis. Return the last state, and the outputs stacked along a new first axis. With
-        ``checkpoint``, reverse mode recomputes the iterations instead of storing their intermediate results.
+        Return the last state, and the outputs stacked along a new first axis. There is at least one array
+        with at least one row. With ``checkpoint``, reverse mode recomputes the iterations instead of storing
+        their intermediate results.
         """
 
     def vjp(self, function: Function, primals: Arrays) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
@@ -161,8 +159,7 @@ class Derivatives(Protocol):
     def checkpoint(self, function: Callable[[Arrays], Arrays], policy: Policy) -> Callable[[Arrays], Arrays]:
         """Return ``function`` with checkpointing: reverse mode recomputes intermediate results.
 
-        It stores those that ``policy`` selects. A framework that cannot select arrays stores none, except
-        under the policy ``"everything"``.
+        It stores those that ``policy`` selects, if the framework can select arrays.
 
         policy: ``"nothing"``, ``"dots"`` (results of matrix products and convolutions), ``"everything"``,
             ``"min_cut"`` (few bytes for which no expensive operation is recomputed), or a tuple of names that

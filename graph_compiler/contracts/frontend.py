@@ -25,10 +25,7 @@ class Watch(Protocol):
         """True if the watch is known to notice a change of any element."""
 
     def changed(self) -> bool:
-        """Return True if an array has changed since the watch was created, as far as the watch can tell.
-
-        An array changes by a write to its elements, or if it gets other memory.
-        """
+        """Return True if an array has changed since the watch was created, as far as the watch can tell."""
 
     def of_copies(self, addresses: Sequence[int | None]) -> Watch:
         """Return a watch from the same moment, which may leave out arrays that share memory with conversions.
@@ -39,7 +36,7 @@ class Watch(Protocol):
 
 
 class Unwatched:
-    """Watch of immutable arrays, which never change."""
+    """Watch of immutable arrays."""
 
     compares_all = True
 
@@ -76,11 +73,7 @@ _MakesStamp = Callable[[Any], Stamp]
 
 
 class Live(Protocol):
-    """Function that returns the current arrays of the names that it was created for.
-
-    Several calls may return the same mapping, in which the graph may replace buffers. After other code has
-    replaced an array, a call returns another mapping.
-    """
+    """Function that returns the current arrays of the names that it was created for."""
 
     def __call__(self) -> Mapping[str, Any]:
         """Return the arrays by name.
@@ -92,8 +85,7 @@ class Live(Protocol):
     def watch(self, names: Iterable[str], whole: bool = False) -> Watch:
         """Return a watch of the arrays that have these names now.
 
-        The default never reports a change, which suits immutable arrays. With ``whole``, all elements are
-        compared if they can be read. Otherwise samples of them suffice where the framework counts writes.
+        With ``whole``, it compares all elements if they can be read.
         """
         return Unwatched()
 
@@ -110,10 +102,7 @@ class Live(Protocol):
     @property
     @default
     def is_captured(self) -> bool:
-        """True if functions traced by the framework's compiler may call this.
-
-        The compiled function then reads the current arrays at each call, and they need not be arguments.
-        """
+        """True if functions traced by the framework's compiler may call this."""
         return False
 
     @property
@@ -121,7 +110,7 @@ class Live(Protocol):
     def read(self) -> Callable[[], Mapping[str, Any]] | None:
         """Function that reads the arrays by plain Python code, which a compiler can trace and guard.
 
-        The property is None if there is no such function.
+        It is None if there is no such function.
         """
         return None
 
@@ -148,10 +137,7 @@ class Fillable(Protocol):
         """
 
     def recomputed(self, names: Iterable[str]) -> Mapping[str, Any]:
-        """Return arrays for the non-persistent buffers in ``names`` that can be computed from their modules.
-
-        Files of weights do not contain these buffers. Other names are left out.
-        """
+        """Return arrays for the non-persistent buffers in ``names`` that their modules can compute."""
 
     def fill(self, name: str, array: Any) -> None:
         """Set the elements of the weight or buffer ``name`` to those of ``array``.
@@ -167,10 +153,7 @@ class Weights(Protocol):
         """Return a function of no arguments that returns the current arrays of ``names``, by name."""
 
     def owner_of(self, name: str) -> Any:
-        """Return the object that stores the array ``name``, such as a dict or a variable.
-
-        Calls of graphs that change the same object run one after the other.
-        """
+        """Return the object that stores the array ``name``, such as a dict or a variable."""
 
     def rebind(self, name: str, array: Any) -> None:
         """Replace the array of the buffer ``name``, or assign ``array`` if the buffer is a variable."""
@@ -178,33 +161,24 @@ class Weights(Protocol):
     def set_elements(self, name: str, elements: Any, rebound: bool) -> Any:
         """Set the weight or buffer ``name`` to the NumPy array ``elements``, and return its array.
 
-        If ``rebound``, it gets a new array; otherwise its array may be written to in place. The dtype of
-        ``elements`` may be a wider one, such as float32 for bfloat16.
+        If ``rebound``, it gets a new array; otherwise its array may be written to in place.
         """
 
     def is_trained(self, name: str) -> bool:
-        """Return True if an optimizer may change the array ``name``, and False for a buffer.
+        """Return True if an optimizer may change the array ``name``, and False for a known buffer.
 
-        A weight for which :meth:`is_frozen` is True counts as trained. If :attr:`tells_buffers` is False,
-        return True for buffers, too.
+        A weight for which :meth:`is_frozen` is True counts as trained.
         """
 
     @property
     @default
     def tells_buffers(self) -> bool:
-        """True if the framework distinguishes weights from buffers, as :meth:`is_trained` then does.
-
-        A weight is then trained even if calls write to it. If this is False, the arrays that calls write to
-        are the buffers.
-        """
+        """True if the framework distinguishes weights from buffers, as :meth:`is_trained` then does."""
         return True
 
     @default
     def is_frozen(self, name: str) -> bool:
-        """Return True if the original model currently excludes the weight ``name`` from training.
-
-        The default is for a framework without such a mark.
-        """
+        """Return True if the original model currently excludes the weight ``name`` from training."""
         return False
 
     @default
@@ -216,7 +190,7 @@ class Weights(Protocol):
     def without_elements(self, names: Iterable[str] | None = None) -> list[str]:
         """Return those of ``names`` whose arrays have a shape but no data yet (torch: device ``meta``).
 
-        ``names`` defaults to all names. The default is for arrays that always have data.
+        ``names`` defaults to all names.
         """
         return []
 
@@ -234,34 +208,22 @@ class Weights(Protocol):
 
     @default
     def set_training(self, mode: bool) -> None:
-        """Set the modules of the model to training mode if ``mode`` is True, otherwise to evaluation mode.
-
-        The default does nothing.
-        """
+        """Set the modules of the model to training mode if ``mode`` is True, otherwise to evaluation mode."""
         return
 
     @default
     def is_training(self) -> bool:
-        """Return the training mode of the model, or an assumed one if it has none or if it is unknown.
-
-        The default is True.
-        """
+        """Return the training mode of the model, or an assumed one if it has none or if it is unknown."""
         return True
 
     @default
     def in_mode(self, mode: bool) -> AbstractContextManager[None]:
-        """Return a context inside which the model is in this mode, and after which its mode is restored.
-
-        The default does nothing, for models without a mode.
-        """
+        """Return a context inside which the model is in this mode, and after which its mode is restored."""
         return nullcontext()
 
 
 class Reference(Protocol):
-    """Helpers for running the original function, mainly as a reference in verification.
-
-    They create new inputs, undo side effects of a run, and observe intermediate results.
-    """
+    """Helpers for running the original function, mainly as a reference in verification."""
 
     def is_array(self, item: Any) -> bool:
         """Return True if ``item`` is an array that a call may pass, of this or another framework.
@@ -278,16 +240,12 @@ class Reference(Protocol):
     def fresh(self, shape: Sequence[int], dtype: str, seen: tuple[float, float], seed: int) -> Any:
         """Return a random array of this shape and dtype, the same one for the same ``seed``.
 
-        ``seen`` is the pair that :meth:`ranges` returned for the array that the result replaces. Integers are
-        drawn from this range, and floats too unless it is a single number or extremely wide.
+        ``seen`` is the pair that :meth:`ranges` returned for the array that the result replaces.
         """
 
     @default
     def leaves(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-        """Return the arrays in the arguments, in the order of flattening, as arrays of the framework.
-
-        The default does not convert arrays of other frameworks.
-        """
+        """Return the arrays in the arguments, in the order of flattening, as arrays of the framework."""
         return flatten((args, kwargs), self.is_array)[0]
 
     @default
@@ -320,10 +278,7 @@ class Reference(Protocol):
 
     @default
     def restoring_random_state(self) -> AbstractContextManager[None]:
-        """Return a context that restores the framework's global random generator on exit, if possible.
-
-        The default restores nothing.
-        """
+        """Return a context that restores the framework's global random generator on exit, if possible."""
         return nullcontext()
 
     @default
@@ -331,7 +286,7 @@ class Reference(Protocol):
         """Return a context after which the weights and other state that calls may change are restored.
 
         Inside it, a generator of the framework that recorded calls draw from starts from ``seed``, if it can
-        be seeded. The default restores nothing.
+        be seeded.
         """
         return nullcontext()
 
@@ -341,7 +296,7 @@ class Reference(Protocol):
     ) -> list[tuple[str, list[Any]]]:
         """Run ``function`` and return the name and the arrays of each call that returns arrays.
 
-        Return an empty list if calls cannot be observed, as by default; ``function`` need not run then.
+        Return an empty list if calls cannot be observed; ``function`` need not run then.
         """
         function(*args, **kwargs)
         return []
@@ -350,7 +305,7 @@ class Reference(Protocol):
     def with_intermediates(self, graph: Graph) -> tuple[Graph, list[Value]]:
         """Return ``graph`` without guards and with the arrays of its nodes as outputs, and these arrays.
 
-        If arrays are mutable, each output is a copy made right after the node. The default makes no copies.
+        If arrays are mutable, each output is a copy made right after the node.
         """
         made = [value for node in graph.nodes for value in node.outputs]
         tree = Branch(tuple, tuple(range(len(made))), (Leaf(),) * len(made))
@@ -361,7 +316,7 @@ class Reference(Protocol):
     def saved(self) -> Callable[[Any], Callable[[], None]] | None:
         """Function of an array that saves its elements and returns a function that restores them.
 
-        The property is None if arrays are immutable.
+        It is None if arrays are immutable.
         """
         return None
 
@@ -379,11 +334,7 @@ class Reference(Protocol):
     @property
     @default
     def COPY(self) -> str:
-        """Name of the call that copies an array.
-
-        It copies outputs that alias a constant made from random numbers. The default suits a framework in
-        which random numbers never become constants.
-        """
+        """Name of the call that copies an array."""
         return ""
 
     @property
@@ -391,8 +342,7 @@ class Reference(Protocol):
     def RANDOM_STATE(self) -> tuple[str, str]:
         """Names of the calls that read and set the state of the framework's own generator.
 
-        Two empty strings if there are no such calls. Verification of a graph that draws from a generator then
-        compares no numbers.
+        Two empty strings if there are no such calls.
         """
         return ("", "")
 
@@ -408,19 +358,13 @@ class ArrayAccess(Protocol):
 
     @default
     def write(self, array: Any, elements: Any) -> None:
-        """Write the NumPy array ``elements`` to ``array``, and count the write if the framework counts them.
-
-        The default raises ``NotImplementedError``, for immutable arrays.
-        """
+        """Write the NumPy array ``elements`` to ``array``, and count the write if the framework does."""
         raise NotImplementedError("arrays of this framework never change")
 
     @property
     @default
     def Stamp(self) -> _MakesStamp:
-        """Class of stamps, or function of an array that returns its stamp.
-
-        The default suits immutable arrays.
-        """
+        """Class of stamps, or function of an array that returns its stamp."""
         return _Unchanging
 
 
@@ -442,8 +386,7 @@ class SavedCalls(Protocol):
     def read(self, text: str) -> Any:
         """Return the object that :meth:`spell` wrote as ``text``.
 
-        Raise ``InvalidFile`` or another exception for other text. The default is for a frontend whose
-        :meth:`spell` returns None.
+        Raise ``InvalidFile`` or another exception for other text.
         """
         raise InvalidFile(f"{text!r:.80} is no object that a saved graph may hold")
 
@@ -454,10 +397,7 @@ class SavedCalls(Protocol):
 
     @default
     def check(self, graph: Graph) -> None:
-        """Raise ``InvalidFile`` if a node of ``graph`` calls something that is never recorded.
-
-        The default rejects every graph that has nodes.
-        """
+        """Raise ``InvalidFile`` if a node of ``graph`` calls something that is never recorded."""
         if graph.nodes:
             raise InvalidFile(f"a saved graph may not call {graph.nodes[0].op!r:.80}")
 
@@ -487,8 +427,7 @@ class Frontend(Protocol):
     def record(self, request: Request) -> Recording:
         """Record the function of ``request`` by running it, again if an attempt refutes its assumptions.
 
-        A frontend may record a canonical graph directly; nothing is lifted then. Raise ``TracingError`` if
-        the function cannot be recorded.
+        Raise ``TracingError`` if the function cannot be recorded.
         """
 
     @default
@@ -516,10 +455,7 @@ class Frontend(Protocol):
 
     @default
     def unrecorded(self) -> AbstractContextManager[None]:
-        """Return a context inside which the recordings of this thread observe no calls.
-
-        The default is for a frontend whose recordings need not be suspended.
-        """
+        """Return a context inside which the recordings of this thread observe no calls."""
         return nullcontext()
 
     @default

@@ -80,12 +80,7 @@ def require(contract: type, item: Any, what: str) -> None:
 
 
 def _missing(contract: type, item: Any, path: str) -> Iterator[str]:
-    """Yield a line for each member of ``contract`` that ``item`` lacks.
-
-    A property whose annotation is a protocol is checked against that, too; ``path`` is the prefix of its
-    members. If the class of ``item`` inherits from the contract, its defaults count as present. Methods
-    that cannot be called count as missing.
-    """
+    """Yield a line for each member of ``contract`` that ``item`` lacks; ``path`` is a prefix of names."""
     derives = contract in type(item).__mro__
     for name, member in _members(contract).items():
         function = member.fget if isinstance(member, property) else member
@@ -107,10 +102,7 @@ def _missing(contract: type, item: Any, path: str) -> Iterator[str]:
 
 
 def _members(contract: type) -> dict[str, Any]:
-    """Return the methods and properties of a contract by name, those of its base protocols first.
-
-    Names with a leading underscore are left out, except ``__call__``.
-    """
+    """Return the methods and properties of a contract by name, those of its base protocols first."""
     found = {name: item for base in reversed(contract.__mro__[:-1]) for name, item in vars(base).items()}
     return {
         name: item
@@ -124,10 +116,7 @@ def _purpose(function: Any) -> str:
 
 
 def _contract_of(contract: type, function: Any) -> type | None:
-    """Return the protocol that is the return annotation of ``function``, or None for any other annotation.
-
-    A name in an annotation is looked up in the module of ``contract``.
-    """
+    """Return the protocol that is the return annotation of ``function``, or None for another annotation."""
     annotation = getattr(function, "__annotations__", {}).get("return")
     found = (
         vars(sys.modules[contract.__module__]).get(annotation) if isinstance(annotation, str) else annotation

@@ -122,9 +122,7 @@ def batches(arrays: Sequence[Any], parts: int) -> list[tuple[Any, bool]]:
 def begin_axis(axis_name: str, framework: str, native: Any = None) -> Token[Any]:
     """Mark the axis ``axis_name`` as running, and return a token for :func:`end_axis`.
 
-    The mark is in a context variable, and hides a running axis of the same name.
-
-    native: the framework's object for the axis; None if it has none.
+    ``native`` is the framework's object for the axis.
     """
     return _axes.set({**_axes.get(), axis_name: (framework, native, regions())})
 
@@ -151,8 +149,7 @@ def running_over(axis_name: str | None, framework: str, native: Any = None) -> I
 def running_axes() -> Mapping[str, str]:
     """Return the names of the running axes, each with its framework.
 
-    While a function is recorded, return only axes that began in this recording, because the recorded
-    function may later run over others.
+    While a function is recorded, these are the axes that began in this recording.
     """
     return {
         name: framework for name, (framework, _, recording) in _axes.get().items() if recording is regions()
@@ -178,11 +175,7 @@ DeviceGuards = list[tuple[Any, Any]]
 def collected_guards(trace: Any) -> Iterator[DeviceGuards]:
     """Collect the guards that ``trace`` computes inside the ``with`` block, instead of asserting them there.
 
-    The yielded list has pairs of an outcome, a boolean array, and its guard. The caller has to return the
-    outcomes from the program, and to check them.
-
-    trace: the framework's object for the program that is traced. A guard in a program nested in it, such as
-        a branch, is not collected, because its outcome cannot leave that program.
+    The yielded list has pairs of an outcome and its guard. The caller has to check the outcomes.
     """
     found: DeviceGuards = []
     token = _collected.set((trace, found))
@@ -193,18 +186,12 @@ def collected_guards(trace: Any) -> Iterator[DeviceGuards]:
 
 
 def guards_collected_from(trace: Any) -> DeviceGuards | None:
-    """Return the list that collects the guards of ``trace``, or None if nothing does."""
     owner, found = _collected.get()
     return found if owner is trace else None
 
 
 def outcomes_by_place(collected: DeviceGuards, guards: list[Any]) -> dict[int, Any]:
-    """Return the outcomes in ``collected`` by the index of their guard in ``guards``.
-
-    Append guards that are not in ``guards`` yet. Several outcomes of one guard are combined by ``&``. A
-    function may be traced several times, with other guards each time; later traces only append to
-    ``guards``, so the indices that an earlier program returns stay valid.
-    """
+    """Return the outcomes in ``collected`` by the index of their guard in ``guards``; append new guards."""
     outcomes: dict[int, Any] = {}
     for holds, guard in collected:
         place = next((place for place, known in enumerate(guards) if known is guard), len(guards))
@@ -226,7 +213,6 @@ def require_outcomes(outcomes: Mapping[int, Any], guards: Sequence[Any]) -> None
 
 @contextmanager
 def running_over_mesh(mesh: Any) -> Iterator[None]:
-    """Make :func:`running_mesh` return ``mesh`` inside the ``with`` block, for sharding hints."""
     token = _mesh.set(mesh)
     try:
         yield
@@ -241,8 +227,7 @@ def running_mesh() -> Any:
 class Parallelism(Protocol):
     """Way of a framework to run one function on many devices.
 
-    Errors that are recognized as communication errors are raised as ``CollectiveFailed``. A framework without
-    meshes raises ``NotCompilable`` in the methods for meshes.
+    Errors that are recognized as communication errors are raised as ``CollectiveFailed``.
     """
 
     def array(self, item: Any) -> Any:
@@ -252,8 +237,7 @@ class Parallelism(Protocol):
     def call_keys(self) -> Mapping[type, Callable[[Any], Any]]:
         """Return, by class of arrays, the function that returns the properties of an array to compare.
 
-        Examples are the shape and the sharding. A call whose properties differ from those of the last call is
-        prepared again.
+        A call whose properties differ from those of the last call is prepared again.
         """
         return {}
 
@@ -273,11 +257,7 @@ class Parallelism(Protocol):
         """
 
     def replicated(self, arrays: Arrays, axis: DeviceAxis) -> Arrays:
-        """Return ``arrays`` replicated on every device.
-
-        If processes pass different elements and the framework sends arrays between them, those of the first
-        process are used. Mutable arrays may be changed in place.
-        """
+        """Return ``arrays`` replicated on every device. Mutable arrays may be changed in place."""
 
     @default
     def broadcast_parameters(self, arrays: Arrays, axis: DeviceAxis) -> Arrays:
@@ -308,7 +288,7 @@ class Parallelism(Protocol):
     def differs_between_devices(self, array: Any, axis: DeviceAxis) -> bool:
         """Return True if ``array``, a result of the reduction ``"first"``, is not the same on all devices.
 
-        A framework may return False without a comparison. Every process must call this.
+        A framework may return False without a comparison.
         """
 
     def collective(self, name: str, array: Any, axis_name: str) -> Any:
@@ -318,10 +298,7 @@ class Parallelism(Protocol):
         """
 
     def reducible(self, name: str, array: Any) -> Any:
-        """Return ``array`` in the dtype that the result of the collective ``name`` has for it.
-
-        ``psum`` counts bools, and ``pmean`` of integers and bools is floating.
-        """
+        """Return ``array`` in the dtype that the result of the collective ``name`` has for it."""
 
     def all_gather(self, array: Any, axis_name: str) -> Any:
         """Return the arrays that the devices of the axis pass as ``array``, stacked along a new first axis.
@@ -355,10 +332,7 @@ class Parallelism(Protocol):
         """Return ``array``, sharded over ``mesh`` by ``layout``."""
 
     def constrained(self, array: Any, mesh: Any, layout: Layout) -> Any:
-        """Return ``array`` with the constraint that it is sharded over ``mesh`` by ``layout``.
-
-        The calling code runs over ``mesh``, as in a function of :meth:`partitioned` or a training step.
-        """
+        """Return ``array`` with the constraint that it is sharded over ``mesh`` by ``layout``."""
 
     def partitioned(
         self,
@@ -383,9 +357,8 @@ class Parallelism(Protocol):
     ) -> tuple[Training, StepState]:
         """Return training that splits each batch over ``axis``, and a copy of the state ``held`` for it.
 
-        The arrays of the model are replicated on every device. ``make`` is the factory of the optimizer, and
-        ``local_batch`` is as in :class:`Spread`. Raise ``NotCompilable`` if the framework cannot train this
-        state on several devices.
+        ``make`` is the factory of the optimizer, and ``local_batch`` is as in :class:`Spread`. Raise
+        ``NotCompilable`` if the framework cannot train this state on several devices.
         """
 
     def training_over_mesh(

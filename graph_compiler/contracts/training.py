@@ -55,11 +55,7 @@ to the next state and a structure of arrays.
 
 
 class Training(Protocol):
-    """Optimizers, gradients and compilation of training steps of a framework.
-
-    The package ``graph_compiler.training`` defines the steps, for all frameworks, by these members. In a
-    framework that updates arrays in place, :meth:`updated` returns the arrays that it received.
-    """
+    """Optimizers, gradients and compilation of training steps of a framework."""
 
     @property
     @default
@@ -173,10 +169,7 @@ class Training(Protocol):
 
     @default
     def device_of(self, held: StepState) -> Any:
-        """Return the device to place batches on by :meth:`placed`, or None if they need no move.
-
-        The default is for a framework that moves arrays itself.
-        """
+        """Return the device to place batches on by :meth:`placed`, or None if they need no move."""
         return None
 
     @default
@@ -198,17 +191,13 @@ class Training(Protocol):
     def averaged(self, gradients: Arrays, metrics: Arrays) -> tuple[Arrays, Arrays]:
         """Average gradients and metrics over the devices, if each has computed them for its part of a batch.
 
-        Metrics that are not floating-point stay unchanged. The default returns both unchanged, for steps that
-        compute the whole batch, or if :meth:`gradients` has averaged them.
+        Metrics that are not floating-point stay unchanged.
         """
         return gradients, metrics
 
     @default
     def detached(self, array: Any) -> Any:
-        """Return a result of :meth:`gradients` without the record of operations for further gradients.
-
-        The default is for a framework whose results have no such record.
-        """
+        """Return a result of :meth:`gradients` without the record of operations for further gradients."""
         return array
 
     @default
@@ -243,11 +232,7 @@ class Training(Protocol):
 
     # ------------------------------------------------------------------------------ random numbers
     def generator(self, like: Any) -> Any:
-        """Return a new source of random numbers for training.
-
-        It is a generator on the device of ``like`` in the state of the framework's own generator, or a key
-        that is taken from the target's sequence of keys.
-        """
+        """Return a new source of random numbers: a generator on the device of ``like``, or a key."""
 
     def key(self, rng: Any) -> tuple[Any, Any]:
         """Return the key or generator for the random numbers of one call of a graph, and the next ``rng``."""
@@ -258,8 +243,6 @@ class Training(Protocol):
 
         After it, the framework's own generator has the state from before, and ``rng`` the new one. If an
         exception ends the context, ``rng`` is unchanged.
-
-        The default does nothing, for a framework that draws from keys.
         """
         return nullcontext()
 
@@ -269,18 +252,13 @@ class Training(Protocol):
     def with_rng_arrays(self, arrays: Arrays, like: Any) -> Any:
         """Return a generator or key with the state ``arrays`` of :meth:`rng_arrays`.
 
-        A generator is on the device of ``like``. If the state is from another kind of device, where other
-        numbers are drawn, only the seed is restored.
+        If the state of a generator is from another kind of device, only the seed is restored.
         """
 
     # ------------------------------------------------------------------------------ compilation and devices
     @default
     def once(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a function equivalent to ``function``, to be called once, outside of a compiled step.
-
-        An engine may return a compiled version, or one that gathers sharded arrays first. The default returns
-        ``function`` itself.
-        """
+        """Return a function equivalent to ``function``, to be called once, outside of a compiled step."""
         return function
 
     def compiled(self, step: Program, is_consuming: bool, options: Mapping[str, Any] | None) -> Program:

@@ -70,10 +70,7 @@ def _reduce_to_index(params: Params, x: ArraySpec, order: Order) -> Moved | None
 
 
 def _per_axis(name: str) -> Callable[[Params, ArraySpec, Order], Moved | None]:
-    """Return a rule for an operation whose parameter ``name`` has one item per axis.
-
-    The rule returns None if the parameter has another number of items than the array has axes.
-    """
+    """Return a rule for an operation whose parameter ``name`` has one item per axis."""
 
     def moved(params: Params, x: ArraySpec, order: Order) -> Moved | None:
         items = params[name]

@@ -20,7 +20,7 @@ _Specs = tuple[ArraySpec, ...]
 
 
 class RegionSpec(Protocol):
-    """Protocol of a region, with what the shape and dtype rules of these operations read."""
+    """Region as the shape and dtype rules of these operations read it."""
 
     name: str
 

@@ -232,9 +232,7 @@ def _scan_over_time(
 ) -> Any:
     """Append a ``scan`` that runs ``state = step(row, *state)`` over the rows of ``entering``.
 
-    Return ``(outputs, *final)``: the first array of the state after each time step, stacked, and the arrays
-    of the final state. If ``length`` [batch] is given, time steps from the length of a sequence on leave its
-    state unchanged, and their outputs are 0. Only the width of ``matrix`` is read: it is that of a row.
+    Return the outputs of the time steps, stacked, and then the arrays of the final state.
     """
     # In the body, the batch size is that of the hidden state, and rows are as wide as ``matrix``. Outside of
     # it, equal sizes may be read from other arrays.

@@ -147,8 +147,7 @@ class Op:
     def named_regions(self, regions: tuple[Any, ...]) -> dict[str, Any]:
         """Return the regions of a node as keyword arguments of the rule.
 
-        Raise ``InvalidGraph`` if their number is not that of the declaration. A declaration with ``*``
-        accepts any number.
+        Raise ``InvalidGraph`` if their number is not that of the declaration.
         """
         if self.regions[:1] and self.regions[0].startswith("*"):
             return {self.regions[0][1:]: regions}

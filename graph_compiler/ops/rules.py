@@ -282,7 +282,7 @@ def declare_binary(
 
 
 class MakerNode(Protocol):
-    """Protocol of the node that computed an operand, with the properties that :func:`identity_of` reads."""
+    """Node that computed an operand, as :func:`identity_of` reads it."""
 
     @property
     def op(self) -> str: ...
@@ -339,8 +339,7 @@ def identity_of(
 ) -> Any:
     """Return an array that equals the result of operation ``name``, or None if none is known.
 
-    It is an operand, or for ``not_equal`` the bool array whose cast is compared with 0. ``maker`` returns the
-    node that computed an array, or None for an input.
+    ``maker`` returns the node that computed an array, or None for an input.
     """
     if name in _NEUTRAL_TRUTHS:
         return _other_operand(_NEUTRAL_TRUTHS[name], maker, *inputs)

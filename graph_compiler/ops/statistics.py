@@ -241,7 +241,6 @@ def cumulative_trapezoid(
 
 
 def _shortened(size: Any, by: int) -> Any:
-    """Return ``size - by``, or 0 if that would be negative."""
     # An unknown size has no expression, so only its hint can be decreased.
     if isinstance(size, Unknown):
         return Unknown(max(size.hint - by, 0))

@@ -26,7 +26,7 @@ class Text(str):
 
 
 class ExternalName(Text):
-    """Name of an array that comes from outside the function: an argument, a parameter or a constant."""
+    """Name of an array that the block being written does not compute, such as an argument."""
 
     __slots__ = ()
 
@@ -75,8 +75,7 @@ _LARGEST = float.fromhex("0x1.fffffep+127")
 def shortest_in_float32(number: float) -> float:
     """Round ``number`` to the fewest significant digits, at most 9, that float32 rounds back to ``number``.
 
-    Return ``number`` itself if no such result is up to ``_LARGEST`` in magnitude, for example because float32
-    does not have ``number``.
+    Return ``number`` itself if there are none, for example because float32 does not have it.
 
     >>> shortest_in_float32(9.999999747378752e-06), shortest_in_float32(0.1)
     (1e-05, 0.1)
