@@ -73,7 +73,7 @@ class BlockLines:
                 origins[:] = [(line - (line > place), origin) for line, origin in origins]
 
     def take(self, inner: BlockLines) -> None:
-        """Append the lines of an inner block at the current indentation, and their origins."""
+        # Leading blank lines are left out.
         texts = list(dropwhile(lambda text: not text, inner.texts))
         first = len(self.texts) - (len(inner.texts) - len(texts))
         self.inner_origins += [
@@ -174,7 +174,6 @@ class ValueUses:
     measured: inputs whose sizes are read before the first line.
     needed: values that are read after the last node.
     last_use: for each node, the values that it is the last to use or compute and that are not ``needed``.
-        Reading the size of a value in ``measured`` is no use. Nodes without such values have no entry.
     counts: how often the nodes of the block read each value.
     """
 

@@ -427,7 +427,6 @@ class BlockWriter:
         return RegionText(scope, outputs)
 
     def drop(self, value: Value, reads: int = 1) -> None:
-        """Remove the line that assigns ``value`` if nodes read it ``reads`` times and no other line does."""
         if self.uses.counts[value] == reads and value not in self.uses.needed:
             self.lines.drop_unread(self.text[value], [])
 
@@ -458,7 +457,6 @@ class BlockWriter:
         return name
 
     def define_region(self, region: Region, write: Callable[[BlockWriter, str], None]) -> str:
-        """Return the name of the function for a region, after writing it if it has none yet."""
         known, block = self.shared.functions, id(region.block)
         known[block] = known.get(block) or self.define(region.name, write)
         return known[block]

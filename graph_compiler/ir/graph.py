@@ -481,7 +481,6 @@ class Graph:
         ]
 
     def inner_guards(self) -> list[tuple[Guard, Size]]:
-        """Return the guards on sizes that are not among :meth:`entry_guards`, each with its condition."""
         if not self.guards:
             return []
         sized = ((guard, guard.condition) for guard in self.guards if isinstance(guard.condition, Size))

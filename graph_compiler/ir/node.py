@@ -223,12 +223,10 @@ class Node:
 
     @property
     def is_random(self) -> bool:
-        """True if the node, or a node of its regions, is a recorded call that may draw random numbers."""
         return self.record is not None and self.record.random or draws(self._inner)
 
     @property
     def depends_on_devices(self) -> bool:
-        """True if a result depends on the device, as those of collectives and device indices do."""
         return (self.key or self.op) in DEPEND_ON_DEVICES or any(
             node.depends_on_devices for node in self._inner
         )
@@ -246,7 +244,6 @@ class Node:
 
 
 def every(nodes: Iterable[Node]) -> Iterator[Node]:
-    """Yield the nodes in program order, each followed by the nodes of its regions at any depth."""
     for node in nodes:
         yield node
         for region in node.regions:
@@ -258,7 +255,7 @@ def draws(nodes: Iterable[Node]) -> bool:
 
 
 def distinct(nodes: Iterable[Node], seen: set[int] | None = None) -> Iterator[Node]:
-    """Yield the nodes as :func:`every` does, but visit a region that several nodes share only once.
+    """Yield the nodes and those of their regions, but visit a region that several nodes share only once.
 
     ``seen`` has the ``id`` of the visited regions, and is updated.
     """
@@ -355,7 +352,6 @@ class Region:
     sizes: Mapping[Symbol, Any]
 
     def outward(self, size: Any) -> Any:
-        """Return ``size`` in symbols of the enclosing scope, as far as they have counterparts there."""
         return substitute(size, lambda symbol: self.sizes.get(symbol, Size.of(symbol)))
 
     def specs_outside(self) -> tuple[ArraySpec, ...]:

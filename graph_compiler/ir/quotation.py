@@ -99,9 +99,9 @@ def _has_value(around: tuple[Any, ...], value: Any) -> bool:
 
 
 def _head(statement: ast.stmt) -> str:
-    """Return the beginning of a statement, without its body, for a quotation."""
     head: Any = copy.copy(statement)
     if isinstance(head, ast.Assert):
+        # The condition alone is quoted, without the message.
         head.msg = None
     elif hasattr(head, "body"):
         head.body, head.orelse = [ast.Pass()], []
