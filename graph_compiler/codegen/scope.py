@@ -70,7 +70,7 @@ class Definitions:
         return [text.replace(OWN_NAME, name) for text, name in self.named.items()]
 
     def origins_in(self, source: str) -> list[tuple[int, Origin]]:
-        """Return the lines of ``source``, counted from 1, where definitions have nodes, and their origins."""
+        """Return pairs of a line of ``source``, counted from 1, and the origin of the node written there."""
         found = []
         for text, own in zip(self.texts(), self.named):
             first = source.count("\n", 0, source.find(text)) + 1

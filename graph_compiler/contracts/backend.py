@@ -61,8 +61,9 @@ class Target(Protocol):
     def convert(self, array: Any) -> Any:
         """Return ``array``, of any framework, as a native array; None for any other object.
 
-        The result may share memory with ``array``. Raise ``CallMismatch`` for an array without a counterpart
-        in the framework, and ``GuardFailed`` for integers beyond the range of its dtype.
+        NumPy scalars, masked arrays and the like count as other objects. The result may share memory with
+        ``array``. Raise ``CallMismatch`` for an array without a counterpart in the framework, and
+        ``GuardFailed`` for integers beyond the range of its dtype.
         """
 
     def dtype(self, name: str) -> Any:
@@ -174,10 +175,7 @@ class Target(Protocol):
 
     @default
     def is_signal(self, problem: Exception) -> bool:
-        """Return True if ``problem`` is for code outside of the variant, so that it must propagate.
-
-        An example is the end of a recomputation.
-        """
+        """Return True if ``problem`` is for code outside of the variant, so that it must propagate."""
         return False
 
     # ------------------------------------------------------------------------------ compiling and tracing
@@ -187,7 +185,8 @@ class Target(Protocol):
     ) -> Callable[..., Any]:
         """Wrap ``function``, generated as ``program``, so that it creates arrays on the device of its inputs.
 
-        Return ``function`` itself if that is not necessary.
+        Where ``program`` contains the casts of an autocast, also disable autocast. Return ``function`` itself
+        if neither is necessary.
         """
         return function
 

@@ -334,7 +334,7 @@ class Reference(Protocol):
     @property
     @default
     def COPY(self) -> str:
-        """Name of the call that copies an array."""
+        """Name of the call that copies an array; empty if no copies are necessary."""
         return ""
 
     @property

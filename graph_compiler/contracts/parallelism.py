@@ -263,7 +263,7 @@ class Parallelism(Protocol):
     def broadcast_parameters(self, arrays: Arrays, axis: DeviceAxis) -> Arrays:
         """Return the parameters ``arrays`` as arguments for a function that :meth:`spread` returns.
 
-        Elements and in-place changes are as in :meth:`replicated`, which is the default.
+        Mutable arrays may be changed in place.
         """
         return self.replicated(arrays, axis)
 
@@ -288,7 +288,7 @@ class Parallelism(Protocol):
     def differs_between_devices(self, array: Any, axis: DeviceAxis) -> bool:
         """Return True if ``array``, a result of the reduction ``"first"``, is not the same on all devices.
 
-        A framework may return False without a comparison.
+        A framework may return False without a comparison. Every process must call this.
         """
 
     def collective(self, name: str, array: Any, axis_name: str) -> Any:

@@ -549,7 +549,7 @@ __all__ = ["Effect", "Graph", "Guard"]
 
 
 def to_text(graph: Graph, around: Node | None = None, lines: int = 10) -> str:
-    """Return the graph as text; ``around`` limits it to ``lines`` lines before and after a node."""
+    """Return the graph as text; with ``around``, leave out lines that are far from that node."""
     names = _Names()
     head = f"graph {graph.name} ({graph.dialect}): {', '.join(map(names.declared, graph.inputs))}"
     body = [
