@@ -118,7 +118,7 @@ class Folding:
             self.operands.append(last)
 
     def into_node(self, node: Node, expression: str) -> str:
-        """Return ``expression`` with inlinable expressions of the last lines in it, and remove these lines."""
+        """Return ``expression`` with inlinable expressions of the last lines in it, and drop these lines."""
         while self.operands and self.operands[-1][0] == len(self.lines.texts):
             _, before, inner = self.operands[-1]
             (value,) = before.outputs
@@ -137,7 +137,7 @@ class Folding:
         return expression
 
     def into_results(self, text: Sequence[str], outputs: Sequence[Any]) -> list[str]:
-        """Return ``text`` with inlinable expressions of the last lines in it, and remove these lines."""
+        """Return ``text`` with inlinable expressions of the last lines in it, and drop these lines."""
         found, first, has_effect = list(text), len(text), False
         while self.ends and self.ends[-1][0] == len(self.lines.texts):
             _, node, expression = self.ends.pop()
