@@ -40,7 +40,7 @@ def grouped_query_attention(
 ) -> Array:
     """Compute attention in which groups of consecutive query heads share a head of ``key`` and ``value``.
 
-    Heads are on axis -3. ``mask``, ``is_causal`` and ``scale`` are as in ``scaled_dot_product_attention``.
+    Heads are on axis -3.
     """
     heads, shared = query.shape[-3], key.shape[-3]
     groups = query.reshape(*query.shape[:-3], shared, heads // shared, *query.shape[-2:])
@@ -86,12 +86,7 @@ def real_angle(x: Array) -> Array:
 
 
 def condition_number(x: Array, *, ord: float | str = 2) -> Array:
-    """Compute the condition number of the matrices in the last two axes; 0 for empty matrices.
-
-    For ``ord`` 2, it is the ratio of the largest to the smallest singular value, and for -2 the inverse of
-    this ratio. For other orders of the matrix norm, it is the norm of the matrix times the norm of its
-    inverse.
-    """
+    """Compute the condition number of the matrices in the last two axes for the matrix norm ``ord``."""
     if 0 in x.shape[-2:]:
         return xp.zeros(x.shape[:-2], x.real.dtype)
     if ord in (2, -2):
@@ -104,10 +99,10 @@ def condition_number(x: Array, *, ord: float | str = 2) -> Array:
 def singular_cutoff(
     x: Array, largest: Array, rtol: Array | float | None, atol: Array | float | None
 ) -> Array:
-    """Return ``max(atol, rtol * largest)``. Singular values of ``x`` that do not exceed it count as zero.
+    """Return ``max(atol, rtol * largest)``, up to which singular values of ``x`` count as zero.
 
-    ``largest`` is the largest singular value. ``atol`` defaults to 0. ``rtol`` defaults to 0 if ``atol`` is
-    given, else to the larger dimension of ``x`` times the machine epsilon.
+    ``rtol`` defaults to 0 if ``atol`` is given, else to the larger dimension of ``x`` times the machine
+    epsilon.
     """
     if rtol is None:
         rtol = max(x.shape[-2:]) * float(xp.finfo(x.dtype).eps) if atol is None else 0.0
@@ -122,8 +117,7 @@ def cholesky_inverse(x: Array, *, upper: bool = False) -> Array:
 def lstsq(x1: Array, x2: Array, *, rcond: float | None = None) -> tuple[Array, Array]:
     """Return the minimum-norm least-squares solution of ``x1 @ x == x2``, and the rank of ``x1``.
 
-    Singular values up to ``rcond`` times the largest count as zero. The default of ``rcond`` is the larger
-    dimension of ``x1`` times the machine epsilon.
+    Singular values up to ``rcond`` times the largest count as zero.
     """
     return pinv(x1, rcond) @ x2, matrix_rank(x1, rcond)
 
@@ -197,11 +191,7 @@ def max_pool_with_indices(
     dilation: tuple[int, ...] | None = None,
     ceil_mode: bool = False,
 ) -> tuple[Array, Array]:
-    """Return the maximum of each window over the last ``len(kernel)`` axes, and its flat index in these axes.
-
-    ``padding`` is a pair of amounts for each of these axes. With ``ceil_mode``, the last window of an axis
-    may extend beyond the padded end.
-    """
+    """Return the maximum of each window over the last ``len(kernel)`` axes, and its flat index in them."""
     rank = len(kernel)
     of_axes = zip(x.shape[-rank:], kernel, strides, padding or ((0, 0),) * rank, dilation or (1,) * rank)
     return max_over_windows(x, [window_places(*of_axis, ceil_mode) for of_axis in of_axes])
@@ -226,15 +216,15 @@ def fractional_max_pool(
 ) -> tuple[Array, Array]:
     """Return the maxima of windows over the last ``len(kernel)`` axes, and their flat indices in these axes.
 
-    ``kernel`` is the size of a window, and ``size`` the number of windows along each axis. The random numbers
-    ``samples``, ``[batch, channels, axes]`` in [0, 1), determine where the windows start. As in torch, the
-    samples of two axes are in reverse order.
+    The random numbers ``samples``, ``[batch, channels, axes]`` in [0, 1), determine where the windows start,
+    and ``size`` is the number of windows along each axis.
     """
     rank, space = len(kernel), x.shape[-len(kernel) :]
     lead = x.shape[:-rank]
     samples = samples.reshape(*lead, rank)
     place = xp.zeros((*lead, *(1,) * 2 * rank), int)
     for axis in range(rank):
+        # As in torch, the samples of two axes are in reverse order.
         starts = fractional_starts(
             samples[..., axis if rank == 3 else rank - 1 - axis], space[axis], size[axis], kernel[axis]
         )
@@ -271,9 +261,7 @@ def interpolate_bytes(
 ) -> Array:
     """Resample ``len(size)`` axes of the uint8 array ``x``, from ``first`` on, in fixed-point arithmetic.
 
-    ``size`` has the new sizes of these axes, and ``scales`` their scale factors, or None for the ratio of the
-    sizes. ``method`` is linear or cubic, or lanczos with ``antialias``. The result is rounded after each
-    axis.
+    ``scales`` has their scale factors, or None for the ratio of the sizes.
     """
     taps = antialias_taps if antialias else sample_taps
     for axis, out, scale in reversed(list(zip(range(first, x.ndim), size, scales))):
@@ -307,8 +295,7 @@ def grid_sample(
     """Sample ``x``, ``[batch, channels, *space]``, at the positions ``grid``, ``[batch, *out, axes]``.
 
     Coordinates -1 and 1 are the centres of the first and last element of an axis if ``align_corners``, else
-    their outer edges. The coordinate along the last axis comes first. ``method`` is linear, nearest or cubic.
-    ``padding`` is zeros, border or reflection, for positions outside of ``x``.
+    their outer edges. The coordinate along the last axis comes first.
     """
     space = x.shape[2:]
     positions = []
@@ -371,8 +358,7 @@ def lower_median(
 ) -> tuple[Array, Array]:
     """Return the lower median along ``axis`` (the smaller one of two middle elements), and its index.
 
-    With ``skip_nan``, it is the median of the elements that are not NaN, if there are any. Otherwise it is
-    NaN if an element is NaN.
+    With ``skip_nan``, NaN is left out of account; otherwise it makes the median NaN.
     """
     values, indices = sort_with_indices(x, axis=axis)
     valid = xp.sum(x == x, axis=axis, keepdims=True)
@@ -384,8 +370,7 @@ def lower_median(
 def unique_consecutive(x: Array, *, axis: int | None = None) -> tuple[Array, Array, Array]:
     """Return the value of each run of equal elements, the run index of each element, and the run lengths.
 
-    Without ``axis``, the flattened ``x`` is searched, and the run indices have its original shape. With
-    ``axis``, slices along it are compared instead of elements.
+    With ``axis``, slices along it are compared instead of elements.
     """
     slices = x.reshape(-1) if axis is None else xp.moveaxis(x, axis, 0)
     size = len(slices)

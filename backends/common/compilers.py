@@ -35,17 +35,15 @@ Key = tuple[Any, ...]
 
 
 class NewShape(Exception):
-    """Exception by which a function that is being traced asks for an uncompiled call."""
+    """Exception that asks for an uncompiled call with new shapes."""
 
 
 class CompiledShapes:
-    """Record of the argument shapes and Python numbers that ``function`` was compiled for.
-
-    It warns about many shapes, each of which costs a compilation.
+    """Record of the argument shapes and Python numbers that a function was compiled for.
 
     is_limited: if True, a call with new shapes or numbers may run uncompiled the first time.
     sizes: indices of arguments that are numbers used as sizes.
-    message: a warning about too many shapes that is not issued yet, or None.
+    message: a warning about many shapes that is not issued yet, or None.
     """
 
     def __init__(self, function: Callable[..., Any], is_limited: bool, sizes: Sequence[int] = ()) -> None:
@@ -55,10 +53,9 @@ class CompiledShapes:
         self.message: str | None = None
 
     def note(self, args: Sequence[Any]) -> None:
-        """Record that ``function`` is traced for the shapes and numbers of ``args``.
+        """Record that the function is traced for ``args``.
 
-        Dicts and tuples, which hold weights, are ignored. Raise ``NewShape`` if the call should run
-        uncompiled; the next trace for the same shapes and numbers is recorded.
+        Raise ``NewShape`` if the call should run uncompiled.
         """
         key = tuple(
             tuple(arg.shape) if hasattr(arg, "shape") else arg for arg in args if not _holds_weights(arg)
@@ -133,11 +130,7 @@ _OFF = ("", "0", "off", "no", "false")
 
 
 def cache_folder(compiler: str) -> str | None:
-    """Return the cache folder of ``compiler``, created if it is missing, or None.
-
-    Its parent is the folder that the environment variable ``GRAPH_COMPILER_CACHE`` names, by default
-    ``graph_compiler`` in ``XDG_CACHE_HOME`` or ``~/.cache``. None means that the variable switches the
-    cache off, or that the folder cannot be created or that the user has no home directory.
+    """Return the cache folder of ``compiler``, or None if the cache is off or the folder cannot be created.
 
     >>> import os, tempfile
     >>> before, os.environ["GRAPH_COMPILER_CACHE"] = os.environ.get("GRAPH_COMPILER_CACHE"), "off"
@@ -188,12 +181,9 @@ def compiled_or_plain(
     describe: Callable[[], str] | None = None,
     is_wanted: bool = True,
 ) -> Callable[..., Any]:
-    """Return a function that calls ``compiled``, and falls back to ``function`` when the compiler fails.
+    """Return a function that calls ``compiled``, and after a failure of the compiler ``function``.
 
-    ``reason`` returns why an exception means that the function cannot be compiled. If it returns None, the
-    exception is raised. After the first fallback every call runs ``function``. The fallback is logged as a
-    warning, or as information unless ``is_wanted``. ``describe`` returns details for
-    ``describe_compilation()`` of the result.
+    ``reason`` says why an exception is such a failure, or returns None to raise it.
 
     >>> def fails(x):
     ...     raise NotImplementedError("no kernel")

@@ -32,7 +32,7 @@ _REMEDIES = {
 
 
 def refuse_array(array: Any, framework: str, problem: Exception) -> NoReturn:
-    """Raise ``CallMismatch`` for an array that cannot become one of ``framework``, and say what to pass."""
+    """Raise ``CallMismatch`` for ``array``, which ``framework`` cannot represent, and say what to pass."""
     dtype, layout, device = (str(getattr(array, name, "")) for name in ("dtype", "layout", "device"))
     layout = "torch.jagged" if getattr(array, "is_nested", False) else layout
     told = " ".join((layout, device, dtype, type(array).__name__))
@@ -61,11 +61,10 @@ def bfloat16() -> np.dtype[Any]:
 
 
 def as_numpy(array: Any) -> np.ndarray[Any, Any] | None:
-    """Convert an array of any framework to NumPy. A NumPy array is returned itself.
+    """Convert an array of any framework to NumPy, or return None for an object that is no array.
 
-    Return None for a NumPy scalar, a class, and an object without ``__array__``, ``dtype`` or ``shape``. The
-    result may share storage with ``array``. Raise ``CallMismatch`` for an array that NumPy cannot represent,
-    such as a nested or sparse tensor of torch.
+    The result may share storage with ``array``. Raise ``CallMismatch`` for an array that NumPy cannot
+    represent, such as a nested or sparse tensor of torch.
 
     >>> import torch
     >>> tensor = torch.ones(2, dtype=torch.bfloat16)
@@ -105,8 +104,6 @@ def as_numpy(array: Any) -> np.ndarray[Any, Any] | None:
 def is_plain(array: np.ndarray[Any, Any]) -> bool:
     """Return False if ``array`` is of a subclass that may give it another meaning (mask, unit, matrix).
 
-    ``np.memmap`` and JAX's subclass for literals count as plain.
-
     >>> is_plain(np.ones(2)), is_plain(np.ma.masked_array([1, 2], mask=[True, False]))
     (True, False)
     """
@@ -115,10 +112,7 @@ def is_plain(array: np.ndarray[Any, Any]) -> bool:
 
 
 def underlying_array(array: Any) -> Any:
-    """Return the data of a ``jax.random`` key, or the value of a ``tf.Variable``.
-
-    Other arrays are returned unchanged.
-    """
+    # A ``tf.Variable`` has ``read_value``, and a key of ``jax.random`` has ``_base_array``.
     return array.read_value() if hasattr(type(array), "read_value") else getattr(array, "_base_array", array)
 
 
@@ -130,7 +124,7 @@ def _torch_int16(tensor: Any) -> Any:
 def write_into(array: Any, value: np.ndarray[Any, Any]) -> None:
     """Copy ``value`` into ``array``, a NumPy array or torch tensor, in place.
 
-    Raise ``GuardFailed`` if ``array`` is of another class, or a read-only NumPy array.
+    Raise ``GuardFailed`` for an array of another class and for a read-only NumPy array.
     """
     if isinstance(array, np.ndarray):
         if not array.flags.writeable:
@@ -163,9 +157,6 @@ def write_into(array: Any, value: np.ndarray[Any, Any]) -> None:
 def shows_as_nan(tree: Tree, floating: Sequence[bool]) -> bool:
     """Return True if a result has arrays, all of them are floating, and it has no Python number.
 
-    ``tree`` is the structure of the result, and ``floating`` has True for each floating array in it. A caller
-    may then show by NaN in the arrays that the result is wrong.
-
     >>> from graph_compiler.trees import flatten
     >>> trees = [flatten(result, lambda item: False)[1] for result in ((1.5j, 2), ("name", None))]
     >>> [shows_as_nan(tree, [True]) for tree in trees]
@@ -184,10 +175,9 @@ _KINDS = (ArithmeticError, LookupError, RuntimeError, TypeError, ValueError)
 def failure_text(
     problem: Exception, more: tuple[type[Exception], ...] = (), but: tuple[type[Exception], ...] = ()
 ) -> str | None:
-    """Return the class and the first line of ``problem`` if a framework may raise it for bad arguments.
+    """Return the class and first line of an exception that bad arguments may cause in a framework, else None.
 
-    Return None for other exceptions. ``more`` are further classes to describe, and ``but`` are classes to
-    exclude, also from ``more``.
+    ``more`` adds classes of such exceptions, and ``but`` excludes some.
 
     >>> failure_text(ValueError("no such axis")), failure_text(StopIteration())
     ('ValueError: no such axis', None)

@@ -14,8 +14,8 @@ def column_places(
 ) -> tuple[np.ndarray, ...]:
     """Return for each axis the indices, in the padded array, of the elements that the windows cover.
 
-    The indices of axis ``i`` vary along axis ``i`` of ``kernel`` and of the windows. Their array has the
-    dimensions ``[*kernel, *windows]`` with all other sizes replaced by 1.
+    The array of axis ``i`` has the dimensions ``[*kernel, *windows]`` with the sizes of other axes replaced
+    by 1.
     """
     rank = len(kernel)
     places = []
@@ -50,7 +50,7 @@ def padding_for_windows(
     padding: tuple[tuple[int, int], ...],
     ceil_mode: bool,
 ) -> list[tuple[int, int]]:
-    """Return ``padding``; if ``ceil_mode``, extend it at the ends of the axes to cover the last windows."""
+    """Return ``padding``, extended at the ends of the axes to cover the last windows if ``ceil_mode``."""
     if not ceil_mode:
         return list(padding)
     counts = [window_count(*of_axis, 1, True) for of_axis in zip(size, kernel, strides, padding)]
@@ -85,11 +85,9 @@ def small_image(size: tuple[int, ...]) -> bool:
 
 
 def nearest_places(size: int, out: int, scale: float | None, exact: bool, small: bool) -> np.ndarray:
-    """Return the index of the source element for each output element of nearest-neighbour resampling.
+    """Return the source index of each output element of nearest-neighbour resampling.
 
-    It is the element under the centre of the output element if ``exact``, else under its start. ``scale`` is
-    the scale factor, or None for ``out / size``. Unless ``exact``, ``small`` selects integer arithmetic where
-    ``out`` is ``size`` or ``2 * size``.
+    It is that of the element under the centre of the output element if ``exact``, else under its start.
     """
     positions = np.arange(out, dtype=np.float32) + np.float32(0.5 if exact else 0)
     if small and not exact and out in (size, 2 * size):
@@ -120,8 +118,7 @@ def sample_taps(
     """Return the source indices and the weights, both ``[out, taps]``, of resampling.
 
     ``size`` elements become ``out``. ``method`` is linear or cubic. ``scale`` is the scale factor, or None
-    for the ratio of the sizes. With ``align_corners`` and ``out > 1``, the centres of the first and last
-    elements are mapped onto each other. ``real`` is the dtype of the weights.
+    for the ratio of the sizes.
     """
     step = source_step(size, out, scale, align_corners, real)
     positions: np.ndarray = np.arange(out, dtype=real)
@@ -151,9 +148,7 @@ def antialias_taps(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the source indices and the weights, both ``[out, taps]``, of resampling with antialiasing.
 
-    ``size`` elements become ``out``. ``method`` is linear, cubic or lanczos. ``scale`` is the scale factor,
-    or None for the ratio of the sizes. With ``align_corners``, source positions are ``(size - 1) / (out -
-    1)`` apart. ``real`` is the dtype of the weights.
+    ``size`` elements become ``out``. ``method`` is linear, cubic or lanczos.
     """
     step = source_step(size, out, scale, align_corners, real)
     width = max(step, real(1))
@@ -168,10 +163,9 @@ def antialias_taps(
 
 
 def byte_weights(places: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, int]:
-    """Convert ``weights``, ``[out, taps]``, to int32 fixed point. Also return the number of fractional bits.
+    """Convert ``weights`` to int32 fixed point, and return them with the number of fractional bits.
 
-    The weights of neighbouring taps with the same index in ``places`` are added up in the last of these taps,
-    and the others get 0.
+    The weights of neighbouring taps with the same index in ``places`` are added up.
     """
     weights = weights.copy()
     largest = weights[:, 0].max(initial=0)

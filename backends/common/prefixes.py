@@ -13,11 +13,9 @@ def prefixes(
     joined: Callable[[Any, Any, int], Any],
     interleaved: Callable[[Any, Any, int], Any],
 ) -> tuple[Any, ...]:
-    """Compute the inclusive scan of ``arrays`` along ``axis`` with the associative function ``combine``.
+    """Compute the inclusive scan of ``arrays`` along the nonnegative ``axis`` by the associative ``combine``.
 
-    ``combine(*first, *second)`` combines the elements of both along ``axis`` in pairs, and returns a tuple.
-    The nonnegative ``axis`` has the same length in all arrays; for a length below 2, return ``arrays``
-    itself. ``joined`` concatenates two arrays, and ``interleaved`` alternates their elements along an axis.
+    ``joined`` concatenates two arrays along an axis, and ``interleaved`` alternates their elements.
     """
     length = arrays[0].shape[axis]
     if length < 2:

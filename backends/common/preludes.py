@@ -15,12 +15,10 @@ from ...errors import DuplicateRow
 def collect_helpers(
     prelude: str, *shared: ModuleType, xp: ModuleType | None = None, spelled: Mapping[str, str] | None = None
 ) -> None:
-    """Copy helpers of the files ``shared``, and of the modules in the package ``prelude``, into that package.
+    """Copy helpers of the files ``shared`` and of the modules of the package ``prelude`` into the package.
 
-    ``prelude`` is the name of the package. Its own helpers replace shared ones of the same name; two helpers
-    of one name in it raise ``DuplicateRow``. Helpers of shared files that define ``Array`` get the global
-    ``xp``, and ``spelled`` maps names in them to the text for generated source: ``{"xp": "np", "Array":
-    "np.ndarray"}``.
+    Its own helpers replace shared ones of the same name. ``xp`` is the array module of shared helpers, and
+    ``spelled`` maps names in them to the text for generated source, such as ``xp`` to ``np``.
     """
     package = sys.modules[prelude]
     files = [import_module(f"{prelude}.{file.name}") for file in pkgutil.iter_modules(package.__path__)]

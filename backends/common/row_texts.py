@@ -20,9 +20,7 @@ WHOLE = (None, None, 1)
 
 
 def key_text(key: tuple[Any, ...], rank: int) -> str:
-    """Return the source of ``key``, with brackets, for an array of ``rank`` axes.
-
-    Items of ``key`` are ints or texts of sizes, None, and slices as ``(start, stop, step)``.
+    """Return the source of the index ``key``, in which slices are tuples, for an array of ``rank`` axes.
 
     >>> key_text(((None, None, 1), (1, None, 1), None), 2)
     '[:, 1:, None]'
@@ -53,9 +51,7 @@ def item_text(item: Any) -> str:
 
 
 def arrays_text(arrays: tuple[Any, ...], axes: tuple[int, ...], rank: int) -> str:
-    """Return the source of an index expression, with brackets, that takes ``arrays[i]`` along ``axes[i]``.
-
-    ``axes`` are in ascending order.
+    """Return the source of an index with ``arrays[i]`` on axis ``axes[i]``, where ``axes`` ascend.
 
     >>> arrays_text(("i", "j"), (0, 2), 3), arrays_text(("i",), (2,), 3), arrays_text(("i",), (0,), 3)
     ('[i, :, j]', '[..., i]', '[i]')
@@ -75,9 +71,7 @@ UNSAID = (
 
 
 class SliceKeys:
-    """Source of random keys for functions under ``vmap``, with its own state in each thread and task.
-
-    :meth:`next` returns a function that draws a key, or None outside of :meth:`drawing`.
+    """Source of random keys for functions under ``vmap``.
 
     >>> keys = SliceKeys()
     >>> with keys.drawing("different", lambda: 7, lambda key: key + 1):
@@ -95,11 +89,9 @@ class SliceKeys:
 
     @contextmanager
     def drawing(self, randomness: str, outside: Draw, of_slice: Callable[[Any], Any]) -> Iterator[None]:
-        """Make :meth:`next` return a function that draws keys by ``outside``.
+        """Let :meth:`next` return a function that draws keys by ``outside`` in this context.
 
-        ``randomness`` is the option of ``vmap``. With ``"same"`` the keys are used unchanged, with
-        ``"different"`` they are mapped by ``of_slice``, and with ``"error"`` drawing a key raises
-        ``CallMismatch``.
+        If ``randomness`` is ``"different"``, ``of_slice`` maps a key to that of one slice.
         """
 
         def draw() -> Any:
@@ -127,10 +119,7 @@ class SliceKeys:
 
 
 def permute_text(method: str) -> Callable[..., str]:
-    """Return a row that writes a permutation as ``x.<method>(2, 0, 1)``.
-
-    It writes ``x.mT``, or ``x.T`` for a matrix, if only the last two axes are swapped.
-    """
+    """Return a row that writes a permutation of axes as a call of ``method``, or as ``mT`` or ``T``."""
 
     def permute(x: Operand, *, axes: tuple[int, ...]) -> str:
         swapped = (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2)
@@ -142,10 +131,7 @@ def permute_text(method: str) -> Callable[..., str]:
 
 
 def reshape_text(x: Operand, *, shape: tuple[Any, ...], out: Any) -> str:
-    """Return the source of a reshape: ``x.reshape(...)``, or shorter ``x[:, None]`` or ``x.squeeze(1)``.
-
-    The short forms are for reshapes that only insert or only remove axes of size 1.
-    """
+    """Return the source of a reshape: ``x.reshape(...)``, ``x[:, None]`` or ``x.squeeze(1)``."""
     new = added_axes(x.shape, out[0].shape)
     if new and len(new) <= 3:
         return f"{x}{key_text(tuple(None if axis in new else WHOLE for axis in range(len(shape))), x.ndim)}"
@@ -159,10 +145,9 @@ def reshape_text(x: Operand, *, shape: tuple[Any, ...], out: Any) -> str:
 
 
 def added_axes(small: tuple[Any, ...], large: tuple[Any, ...], symbolic: bool = False) -> tuple[int, ...]:
-    """Return the axes of size 1 whose removal from ``large`` leaves ``small``.
+    """Return the axes of size 1 whose removal from ``large`` leaves ``small``, or () if there are none.
 
-    Return () if the shapes are equal, or if no such axes exist. With ``symbolic``, symbolic sizes that were 1
-    when recorded may be removed, too.
+    With ``symbolic``, symbolic sizes that were 1 while recording count as 1.
     """
     added, place = [], 0
     for axis, dim in enumerate(large):
@@ -183,11 +168,9 @@ def _with_free_size(shape: tuple[Any, ...], sizes: tuple[Any, ...]) -> tuple[Any
 
 
 def with_inferred_size(shape: tuple[Any, ...], sizes: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return ``shape`` with -1 in place of a quotient, such as ``n // b`` in ``(b, n // b)``.
+    """Replace a quotient by the other sizes, such as ``n // b`` in ``(b, n // b)``, by -1 if there is one.
 
-    The symbolic divisor of the quotient divides the product of the other sizes into a constant that is not 0.
-    If there is no such quotient, return ``shape`` unchanged. ``sizes`` has the same sizes as ints and
-    :class:`Size` objects.
+    ``sizes`` has the same sizes as ints and :class:`Size` objects.
     """
     for axis, dim in enumerate(sizes):
         if (divisor := _divisor(dim)) is None:
@@ -206,7 +189,6 @@ def _divisor(dim: Any) -> Size | None:
 
 
 def call_of_function(number: Any, function: str) -> Apply | None:
-    """Return the call that ``number`` consists of if its function is named ``function``, or None."""
     atom = next(number.atoms(), None) if isinstance(number, Size) else None
     is_call = isinstance(atom, Apply) and atom.function == function and number == Size.of(atom)
     return cast(Apply, atom) if is_call else None
@@ -227,11 +209,7 @@ _AS_THEY_ARE = frozenset({"multiply", "divide"})
 
 
 def rounded_literal(item: Any, op: str, dtype: str) -> Any:
-    """Round the text ``item`` of a number to the half-precision ``dtype``, as an operand of ``op``.
-
-    Return an array, a text that ``float`` rejects, such as a size, and operands of ``multiply`` and
-    ``divide`` unchanged.
-    """
+    """Return ``item``, rounded to half precision ``dtype`` if it is a number that ``op`` needs rounded."""
     if not isinstance(item, Operand) or item.spec is not None or op in _AS_THEY_ARE:
         return item
     try:

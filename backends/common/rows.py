@@ -71,7 +71,7 @@ def unless_all(values: tuple[Any, ...], default: Any) -> tuple[Any, ...] | None:
 
 
 def number_in(text: str) -> float | None:
-    """Convert ``text`` to a float, without parentheses around it. Return None if ``float`` rejects it.
+    """Convert ``text`` without parentheses around it to a float, or return None if ``float`` rejects it.
 
     >>> number_in("(-2)"), number_in("rows")
     (-2.0, None)
@@ -117,16 +117,14 @@ def operand(text: str, spec: ArraySpec | None, given: bool = False) -> Operand:
 
 
 class Rows:
-    """Lowering table of one framework. Adding a second row for an operation raises ``DuplicateRow``.
+    """Lowering table of one framework.
 
-    framework: name of the framework.
     unsupported: reasons why the framework cannot run some operations, by name of the operation.
     channels_last: operations for which the layout pass prefers channels last.
     channels_first: operations for which it prefers channels first.
     bounded: True if data-dependent sizes get an upper bound, because shapes must be static.
     unrolls: limit on the nodes of an unrolled loop; 0 for no unrolling.
-    rolls: the fewest equal repetitions that become a loop by default; 0 for never. A Python loop costs no
-        more than its iterations one by one; that of a compiler costs more.
+    rolls: the fewest equal repetitions that become a loop by default; 0 for never.
     counts: True if loop indices are Python ints, which may be bounds of slices.
     stacks: True if equal layers may become a loop over stacked weights.
     forward_while: True if ``while_loop`` without a maximal trip count has derivatives in forward mode only.
@@ -170,8 +168,7 @@ class Rows:
     def table(self, rows: Mapping[str, str | Row], unused: Mapping[str, str] | None = None) -> None:
         """Register the rows of several operations.
 
-        ``unused`` lists the inputs and parameters that templates may leave out, with the reason. Raise
-        ``UnknownOperation`` if a template leaves out another one, or names one that does not exist.
+        ``unused`` maps inputs and parameters that templates may leave out to the reason.
         """
         for name, row in rows.items():
             op = get(name)
@@ -180,8 +177,7 @@ class Rows:
     def row(self, *names: str, only: Callable[..., bool] | None = None) -> Callable[[Row], Row]:
         """Return a decorator that registers a function as the row of the operations ``names``.
 
-        ``only(*node.inputs, **node.params)`` returns True for the nodes that the row can write; None means
-        all.
+        ``only(*node.inputs, **node.params)`` is True for the nodes that the row can write.
         """
 
         def register(function: Row) -> Row:
@@ -281,11 +277,10 @@ _SPEC = attrgetter("spec")
 class CanonicalDialect:
     """Writer of canonical nodes that uses a backend's lowering rows.
 
-    rows: the lowering table.
     imports: import lines, by the name that the source uses.
     prelude: module of the helpers that are copied into generated code.
     dtype_text: function from a dtype to its source text.
-    structured: writers of operations with regions, from ``rows``.
+    structured: writers of operations with regions.
     """
 
     def __init__(

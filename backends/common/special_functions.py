@@ -90,9 +90,9 @@ def excess_of_logarithm(mu: Any) -> Any:
 
 
 def temme_series(eta: Any, a: Any) -> Any:
-    """Sum the first terms ``C[k](eta) / a**k`` of Temme's expansion (DLMF 8.12).
+    """Sum the first terms ``C[k](eta) / a**k`` of Temme's expansion of incomplete gamma functions.
 
-    The expansion is that of the incomplete gamma functions.
+    See DLMF 8.12.
     """
     # fmt: off
     coefficients = (

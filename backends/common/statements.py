@@ -15,10 +15,7 @@ Written = Callable[[Scope, Node], None]
 
 
 def while_loop(scope: Scope, node: Node) -> None:
-    """Write a ``while_loop`` node as a ``while`` statement that assigns the carry.
-
-    A condition that needs lines of its own is written as ``while True`` with a ``break``.
-    """
+    """Write a ``while_loop`` node as a ``while`` statement."""
     condition, body = node.regions
     loop = Loop.of(scope, node)
     state = scope.name_carry(node, body)
@@ -75,9 +72,7 @@ def scan_with(
 ) -> Written:
     """Return a writer of ``scan`` nodes as ``for`` loops.
 
-    ``elements(scope, node, loop, names)`` returns the head of the loop and the first lines of its body, which
-    together assign the rows of the sequences to ``names``. ``results`` writes the lines that collect the
-    outputs of the iterations.
+    ``elements`` returns the head of a loop and the first lines of its body.
     """
 
     def scan(scope: Scope, node: Node) -> None:
@@ -109,10 +104,9 @@ def scan_with(
 
 
 def with_ranges(scope: Scope, node: Node, loop: Loop) -> Loop:
-    """Return ``loop`` with ``range`` instead of some ``arange`` sequences, to iterate faster.
+    """Return ``loop`` with ``range`` in place of ``arange`` where possible.
 
-    Only an ``arange`` of signed integers that the body does not read as arrays is replaced. If nothing else
-    uses it, its line is removed from ``scope``. A reversed loop is returned unchanged.
+    The line of a replaced ``arange`` that nothing else uses is removed from ``scope``.
     """
     if node.params["reverse"]:
         return loop
@@ -150,10 +144,7 @@ def _is_read(block: Block, number: Value) -> bool:
 
 
 def _bounds(node: Node) -> Sequence[Any] | None:
-    """Return start, stop and step of an ``arange``.
-
-    Return None for a recorded call that passes one of them by keyword, none by position, or a float or None.
-    """
+    """Return start, stop and step of an ``arange``, or None if the call does not show them as integers."""
     if node.record is None:
         return [node.params[name] for name in ("start", "stop", "step")]
     if not node.inputs or not {"start", "stop", "end", "step"}.isdisjoint(node.params):
@@ -176,10 +167,7 @@ def _range(scope: Scope, bounds: Sequence[Any]) -> str:
 
 
 class Results:
-    """Writer of the lines that collect the outputs of the iterations of a ``for`` loop.
-
-    ``begin`` writes before the loop, ``add`` in the loop, and ``end`` after it. The base class writes none.
-    """
+    """Writer of the lines that collect the outputs of the iterations of a ``for`` loop."""
 
     def begin(self, scope: Scope, node: Node, outputs: list[str]) -> None: ...
 

@@ -36,7 +36,7 @@ class IndexedWeights(Protocol):
     """Inputs of a region that its function reads from objects of weights instead of taking them as arguments.
 
     weights: accessor of the weight, by the index of the input.
-    layer_indices: layer index that each call passes; may be empty.
+    layer_indices: layer index that each call passes.
     holders: names of the objects that hold the weights, passed as first arguments.
     """
 
@@ -46,7 +46,7 @@ class IndexedWeights(Protocol):
 
 
 class Scope(Protocol):
-    """Lines of one block while they are written; ``BlockWriter`` (``codegen/scope.py``) implements it.
+    """Lines of one block while they are written.
 
     nodes: the nodes of the block.
     text: expression for each value, usually its name.
@@ -82,8 +82,7 @@ class Scope(Protocol):
     def name_carry(self, node: Node, body: Region, is_statement: bool = True) -> list[str]:
         """Return names for the carry of a loop, before and after each iteration of ``body``.
 
-        They may be the names of the initial carry. ``is_statement`` is False if ``body`` becomes a nested
-        function.
+        ``is_statement`` is False if ``body`` becomes a nested function.
         """
 
     def write_inner(
@@ -101,15 +100,11 @@ class Scope(Protocol):
     def define(self, wanted: str, write: Callable[[Any, str], None], suffixes: Sequence[str] = ()) -> str:
         """Let ``write(scope, name)`` write a function or class at module level, and return its name.
 
-        Equal definitions are written once. ``write`` may define further names, which are ``name`` followed by
-        one of ``suffixes``.
+        ``write`` may define further names, which are ``name`` followed by one of ``suffixes``.
         """
 
     def define_region(self, region: Region, write: Callable[[Any, str], None]) -> str:
-        """Return the name of the function of ``region`` at module level.
-
-        If it is not written yet, ``write(scope, name)`` writes it.
-        """
+        """Return the name of the function of ``region`` at module level, after writing it if it is new."""
 
     def indexed_weights(self, region: Region) -> IndexedWeights: ...
 
@@ -117,10 +112,7 @@ class Scope(Protocol):
         """Append the lines of ``inside`` at the current indentation."""
 
     def drop(self, value: Value, reads: int = 1) -> None:
-        """Remove the line that computes ``value`` unless it has other uses than ``reads`` reads by nodes.
-
-        The caller does not need the line for these reads.
-        """
+        """Remove the line that computes ``value`` if its only uses are ``reads`` reads by nodes."""
 
 
 @dataclass(frozen=True)
@@ -178,7 +170,7 @@ def function(scope: Scope, wanted: str, arguments: Sequence[str], inside: Writte
 
 
 def call(scope: Scope, node: Node) -> None:
-    """Write a ``call`` node as a call of a function at module level, which all calls of the region share."""
+    """Write a ``call`` node as a call of its region's function at module level."""
     (region,) = node.regions
     own = scope.indexed_weights(region)
     name = scope.define_region(region, lambda inner, name: _definition(inner, name, region, own))
@@ -207,9 +199,9 @@ def _definition(scope: Scope, name: str, region: Region, own: IndexedWeights) ->
 
 
 def checkpointed(scope: Scope, node: Node, results: Callable[[Sequence[str]], str]) -> tuple[str, list[str]]:
-    """Write the region of ``node`` as a nested function. Return its name and the texts of the node's inputs.
+    """Write the region of ``node`` as a nested function, and return its name and its arguments.
 
-    ``results`` returns the expression that the function returns, from the texts of the region's outputs.
+    ``results`` makes the returned expression from the texts of the region's outputs.
     """
     region = node.regions[0]
     # The function is recomputed for the gradient, so it captures no variables.
@@ -231,10 +223,7 @@ def write_strong_zero(scope: Scope, node: Node) -> None:
 
 
 def step_called(node: Node) -> Node:
-    """Return the ``scan`` node ``node`` with a new body, which is a checkpointed ``call`` of the old body.
-
-    The parameter ``checkpoint`` of the returned ``scan`` is False.
-    """
+    """Return the ``scan`` node ``node`` with a body that is one checkpointed ``call`` of the old body."""
     (step,) = node.regions
     inputs, outputs = (
         tuple(Value(item.name, item.spec) for item in side)
@@ -287,9 +276,7 @@ def assigned(scope: Scope, targets: Sequence[str], values: Sequence[str]) -> Non
 class Derivative:
     """Regions of a ``custom_derivative`` node, and the inputs of its rule by purpose.
 
-    function: the function itself.
     forward: the function that also returns residuals; None if the node has only two regions.
-    rule: the derivative rule.
     results: the inputs of the rule that are results of the function (VJP only).
     residuals: the inputs of the rule that are residuals of ``forward``.
     given: tangents of a JVP rule, or cotangents of a VJP rule.
@@ -330,7 +317,6 @@ class Derivative:
         )
 
     def written_rule(self, scope: Scope) -> Rule:
-        """Write the rule for a separate function and return it, not yet inserted."""
         inputs = self.rule.block.inputs
         names = arguments(scope, inputs)
         inside = scope.write_separately(self.rule, names)
@@ -346,11 +332,7 @@ class Derivative:
 
 @dataclass(frozen=True)
 class Rule:
-    """Derivative rule that is written, but not yet inserted.
-
-    names: the name of each input.
-    inside: the lines.
-    """
+    """Derivative rule that is written, but not yet inserted."""
 
     names: Mapping[Value, str]
     inside: WrittenRegion
