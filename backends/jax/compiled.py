@@ -1,4 +1,4 @@
-"""Flat functions compiled by ``jax.jit``, and caches of compiled programs between processes."""
+"""Compilation of functions by ``jax.jit``, and caches of compiled programs between processes."""
 
 from __future__ import annotations
 
@@ -51,11 +51,7 @@ def weak(array: Any) -> Any:
 
 
 class Packed:
-    """Result of a compiled function as a pytree, whose leaves are the arrays.
-
-    leaves: the arrays.
-    form: the static structure.
-    """
+    """Result of a compiled function as a pytree, whose leaves are the arrays."""
 
     def __init__(self, leaves: Any, form: ResultStructure) -> None:
         self.leaves, self.form = leaves, form
@@ -106,11 +102,7 @@ _WATCHING = ("jax_debug_nans", "jax_debug_infs", "jax_disable_jit")
 
 
 def key_of(text: str, args: Iterable[Any]) -> str | None:
-    """Return the cache key of the source ``text`` and the traced ``args``, or None for no caching.
-
-    It also depends on settings, versions and the device. It is None if JAX's settings or context exclude
-    caching, and for arguments or imported packages that cannot be described.
-    """
+    """Return the cache key of the source ``text`` and the traced ``args``, or None for no caching."""
     is_off = not jax.config.jax_enable_compilation_cache
     if is_off or any(getattr(jax.config, name) for name in _WATCHING) or _is_in_a_context():
         return None
@@ -178,7 +170,6 @@ class NotStorable(Signal):
 class ProgramFile:
     """Stored program of a function.
 
-    program: the exported program.
     form: structure of the result.
     passed: for each array of the result, the index of the same array among those of the arguments, or None if
         the program computes it.
@@ -261,9 +252,7 @@ _LEAST_SECONDS = 0.05
 
 
 class StoredPrograms:
-    """Stored programs of one ``function``, for calls that JAX does not transform.
-
-    ``text`` is the complete source of the function. If it is None, nothing is stored.
+    """Stored programs of one function, for calls that JAX does not transform.
 
     are_used: True if programs are looked up and stored.
     are_for_another_platform: True once JAX has rejected a stored program on this platform.
@@ -283,10 +272,7 @@ class StoredPrograms:
         return "" if self._gave_up is None else f"gave up: {self._gave_up}"
 
     def traced(self, *args: Any) -> Packed:
-        """Return the packed result of ``function`` for traced ``args``, from a stored program if possible.
-
-        ``are_used`` becomes False if no program has been found or stored so far.
-        """
+        """Return the packed result of the function for traced ``args``, from a stored program if possible."""
         with self._tracing:
             found = self._found(args) if self.are_used else None
             self.are_used = self._has_any
@@ -329,10 +315,7 @@ class StoredPrograms:
 
 
 class _ExportedCall:
-    """Lowering of a function for arguments of one structure, with Python numbers as constants.
-
-    Results that are arguments are not part of the program.
-    """
+    """Lowering of a function for arguments of one structure, with Python numbers as constants."""
 
     def __init__(self, function: Callable[..., Any], args: tuple[Any, ...]) -> None:
         static = {place: arg for place, arg in enumerate(args) if isinstance(arg, (bool, int, float))}
@@ -436,8 +419,6 @@ def compiled(
     by_default: bool,
 ) -> Callable[..., Any]:
     """Return ``function`` compiled by ``jax.jit`` with ``options``.
-
-    A function whose sizes depend on elements, which XLA cannot compile, runs operation by operation.
 
     static: positions of static arguments.
     text: complete source of the function, for a cache of programs between processes; None for no cache.

@@ -68,10 +68,7 @@ def single(array: Any) -> Any:
 
 # This is a class because entering a generator costs more at each call.
 class CommunicationErrors:
-    """Context manager that raises JAX's runtime errors as ``CollectiveFailed``.
-
-    In a single process, it does nothing.
-    """
+    """Context manager that raises JAX's runtime errors of several processes as ``CollectiveFailed``."""
 
     def __enter__(self) -> None: ...
 
@@ -83,11 +80,7 @@ class CommunicationErrors:
 
 
 class JaxDialect(CanonicalDialect):
-    """Writer of canonical nodes for JAX, with the recorded precision of matrix products.
-
-    Without ``jax_enable_x64``, it rejects graphs that need integers of more than 32 bits, and clips finite
-    Python floats in the expressions that it writes to the range of float32.
-    """
+    """Writer of canonical nodes for JAX, with the recorded precision of matrix products."""
 
     def check(self, graph: Graph) -> None:
         if graph.demands.wide and not jax.config.jax_enable_x64:
@@ -101,10 +94,7 @@ class JaxDialect(CanonicalDialect):
         return super().expression(self.clipped(node), text)
 
     def clipped(self, node: Node) -> Node:
-        """Return ``node`` with finite Python floats among its inputs and parameters clipped.
-
-        The range is that of float32. With ``jax_enable_x64``, return ``node`` itself.
-        """
+        """Return ``node`` with finite floats clipped to the range of float32 unless JAX has 64 bits."""
         # JAX would convert larger floats to infinities, which can turn into NaN.
         if not jax.config.jax_enable_x64 and any(
             map(_is_too_large, iterate_structure((node.inputs, node.params)))

@@ -18,9 +18,7 @@ class _ParameterNode(nnx.Module):  # type: ignore[misc,unused-ignore]
 class GraphModule(nnx.Module):  # type: ignore[misc,unused-ignore]
     """Module that calls a graph with its own variables (``nnx.Param`` and ``nnx.BatchStat``).
 
-    A call stores the buffers that the graph updates. After ``train()`` or ``eval()``, the modules of the
-    original are in this mode during calls. Random numbers come from the argument ``rng`` of a call, or by
-    default from a key in the module's state.
+    Random numbers come from the argument ``rng`` of a call, or by default from a key in the module's state.
     """
 
     def __init__(self, graph: Any) -> None:
@@ -32,7 +30,7 @@ class GraphModule(nnx.Module):  # type: ignore[misc,unused-ignore]
             self._start_keys()
 
     def _hold_all(self) -> None:
-        """Add a variable for each parameter of the graph that has none, such as those of new variants."""
+        """Add a variable for each parameter of the graph that has none."""
         graph = self._graph.value
         trained = graph.trained
         for name, array in graph.parameters.items():

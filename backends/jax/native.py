@@ -50,18 +50,15 @@ def is_without_forward_mode(problem: Exception) -> bool:
 
 
 # ---------------------------------------------------------------------------------------------------- waiting
-# How often a result is polled: for about 0.2 ms.
+# How often a result is polled, for about 0.2 ms, before it is waited for: a blocked thread wakes up late.
 _POLLS = 1000
-# Number of calls that are not polled for after one that took longer.
+# Number of calls that are not polled for after one that took longer, because a thread that polls takes time
+# from those that compute.
 _UNPOLLED_CALLS = 100
 
 
 class ResultWaiter:
-    """Callable that waits for the results of one function.
-
-    It polls before it blocks, because a blocked thread wakes up late. After a call that took longer, it only
-    blocks for some calls, because a thread that polls takes time from those that compute.
-    """
+    """Callable that waits for the results of one function."""
 
     def __init__(self) -> None:
         self._unpolled = 0
@@ -87,10 +84,7 @@ def _becomes_ready(array: ArrayImpl) -> bool:
 
 
 def is_batched_call(leaves: Iterable[Any]) -> bool:
-    """Return True if one call with these ``leaves`` serves several rows of ``jax.vmap``.
-
-    Return False if only the tangents of ``leaves`` are batched, as in ``jax.jacfwd``.
-    """
+    """Return True if one call with these ``leaves`` serves several rows of ``jax.vmap``."""
     if not _inside_vmap():
         return False
     primals, tangents = [], []
@@ -99,6 +93,7 @@ def is_batched_call(leaves: Iterable[Any]) -> bool:
             tangents.append(leaf.tangent)
             leaf = leaf.primal
         primals.append(leaf)
+    # ``jax.jacfwd`` batches only tangents.
     are_directions = any(isinstance(item, BatchTracer) for item in tangents)
     return any(isinstance(item, BatchTracer) for item in primals) or not are_directions
 
@@ -120,8 +115,7 @@ _ALIGNMENT = 16
 def over_dlpack(array: Any, is_copied: bool = False) -> Any:
     """Return ``array`` as a JAX array by DLPack, or None if that is not possible.
 
-    The result may share storage with ``array`` unless ``is_copied``. Return None for an array on another
-    device than JAX's default one, because it would move the computation there, or mix devices.
+    The result may share storage with ``array`` unless ``is_copied``.
 
     >>> import numpy as np
     >>> over_dlpack(np.arange(3, dtype="int32")).tolist()
@@ -133,6 +127,7 @@ def over_dlpack(array: Any, is_copied: bool = False) -> Any:
     plain = array.detach().resolve_conj().resolve_neg() if hasattr(array, "detach") else array
     try:
         kind, number = plain.__dlpack_device__()
+        # An array on another device would move the computation there, or mix devices.
         if (kind != _CPU, number) != default_place():
             return None
         # A clone is aligned.
@@ -181,10 +176,7 @@ _REMEDIES = (
 
 
 def jax_dtype(dtype: str) -> str:
-    """Return the name of the dtype that JAX uses for ``dtype``, which depends on ``jax_enable_x64``.
-
-    Log each narrowed dtype once.
-    """
+    """Return the name of the dtype that JAX uses for ``dtype``, which depends on ``jax_enable_x64``."""
     if jax.config.jax_enable_x64 or dtype not in NARROWED:
         return dtype
     if dtype not in _said:
@@ -470,11 +462,9 @@ def _register(cls: type) -> None:
 
 
 def _as_expected(check: Any, guard: Guard) -> Any:
-    """Return a boolean scalar that is True if ``check`` has the elements that ``guard`` recorded.
+    """Return a 0-d boolean: True if ``check`` has the recorded elements of ``guard``, up to rounding.
 
-    Floats and complex numbers may differ by the relative error ``guard.rounding``. NaN equals NaN, but 0.0
-    does not equal -0.0. With a tolerance, the sign of a part that is 0 does not count in a finite complex
-    number that is not 0. Raise ``GuardFailed`` if the shapes differ.
+    Raise ``GuardFailed`` if the shapes differ.
     """
     expected = np.asarray(guard.expected)
     if expected.shape != check.shape:
@@ -498,10 +488,10 @@ def _is_same(check: Any, wanted: Any) -> Any:
 
 
 def invalidated_unless(result: Any, each: tuple[Any, ...], guards: tuple[Guard, ...]) -> Any:
-    """Return ``result``, with its arrays replaced at run time if one of ``guards`` fails.
+    """Return ``result`` with arrays that become NaN or 0 at run time if one of ``guards`` fails.
 
-    ``each`` has the outcome of each guard. Floats and complex numbers become NaN, and integers and booleans
-    0. Unless ``shows_as_nan`` holds for ``result``, a callback on the host raises ``GuardFailed``, too.
+    ``each`` has the outcomes of the guards. If NaN alone would not show a failure, a callback raises
+    ``GuardFailed``, too.
     """
     leaves, tree = flatten(result, is_leaf)
     holds = functools.reduce(jnp.logical_and, each)
@@ -517,12 +507,12 @@ def invalidated_unless(result: Any, each: tuple[Any, ...], guards: tuple[Guard, 
 
 
 def _raised_unless(holds: Any, each: Any, raising: Callable[[Any], Any]) -> Any:
-    """Call ``raising(each)`` on the host if ``holds`` is False, and return a bool equal to ``holds``.
+    """Return ``holds`` by way of a callback that calls ``raising(each)`` on the host if it is False.
 
-    The callback is pure, so results must depend on the returned value, or XLA may drop the call. Under
-    ``vmap`` it may be called in any case, with a batch, so ``raising`` checks ``each`` itself.
+    Results must depend on the returned value, or XLA may drop the callback.
     """
-    # An effect would take ``jax.jit`` off its fast path, so the callback is pure.
+    # An effect would take ``jax.jit`` off its fast path, so the callback is pure. Under ``vmap`` it may be
+    # called in any case, with a batch, so ``raising`` checks ``each`` itself.
     called = functools.partial(
         jax.pure_callback, raising, jax.ShapeDtypeStruct((), bool), vmap_method="broadcast_all"
     )

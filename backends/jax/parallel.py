@@ -45,8 +45,8 @@ from .transforms import derivatives
 class JaxTrainingOverMesh(JaxTraining):
     """Training engine that runs each step over a mesh.
 
-    Batches are split over the axes ``batch`` of the mesh. With ``local_batch``, each process passes only the
-    rows of its own devices.
+    Batches are split over the axes ``batch``. With ``local_batch``, a process passes the rows of its own
+    devices.
     """
 
     def __init__(self, mesh: Mesh, batch: Sequence[str], local_batch: bool) -> None:
@@ -156,8 +156,7 @@ class JaxTrainingOverMesh(JaxTraining):
 def shard_state(held: StepState, mesh: Mesh, layouts: Mapping[str, Layout]) -> StepState:
     """Return a copy of ``held`` on the mesh, with parameters sharded by ``layouts``.
 
-    Other arrays with the name and shape of a parameter, such as optimizer state, are sharded like it. All
-    others are replicated.
+    Arrays with the name and shape of a parameter, such as its optimizer state, are sharded like it.
     """
     shapes = {name: array.shape for name, array in held.parameters.items()}
 
@@ -199,10 +198,7 @@ def _stacked(array: Any, axis: str) -> Any:
 
 
 def _differs(array: Any, axis: str) -> Any:
-    """Return a 0-d boolean: True if any element of ``array`` differs between the devices along ``axis``.
-
-    NaN equals NaN.
-    """
+    """Return a 0-d boolean: True if an element of ``array`` differs between the devices along ``axis``."""
     if jnp.iscomplexobj(array):
         return _differs(array.real, axis) | _differs(array.imag, axis)
     if jnp.issubdtype(array.dtype, jnp.floating):
@@ -410,10 +406,7 @@ class JaxParallelism(Parallelism):
 
 
 def _parts(array: Any) -> Any:
-    """Split ``array``, in which the results of the devices are stacked along the first axis.
-
-    Return the parts of this process, in order of their index. If ``array`` is traced, return all parts.
-    """
+    """Return the results of this process's devices, stacked in ``array``, or of all devices while tracing."""
     if isinstance(array, jax.core.Tracer):
         return list(array)
     shards = sorted(array.addressable_shards, key=lambda shard: shard.index[0].start or 0)

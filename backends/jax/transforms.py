@@ -43,10 +43,10 @@ def checkpoint_by_min_cut(function: Callable[..., Sequence[Any]]) -> Callable[..
 
 
 def variables_to_save(program: Any) -> set[Any]:
-    """Return the variables of the jaxpr ``program``, and of inner jaxprs, to save for the backward pass.
+    """Select the variables of the jaxpr ``program`` to save for the backward pass.
 
-    They are a minimum cut, in bytes, between what is available without recomputation (inputs, constants,
-    results of expensive operations) and what the backward pass reads. Inputs and constants are left out.
+    They are a minimum cut, in bytes, between what is available without recomputation and what the backward
+    pass reads.
     """
     flow = nx.DiGraph()
     flow.add_nodes_from(("given", "backward"))
@@ -67,10 +67,10 @@ def variables_to_save(program: Any) -> set[Any]:
 
 
 def _follow(flow: Any, program: Any, outside: dict[Any, Any]) -> None:
-    """Add the equations of the jaxpr ``program`` to ``flow``, with calls of ``_INLINED`` inlined.
+    """Add the equations of the jaxpr ``program``, and of calls in it that are inlined, to ``flow``.
 
-    ``outside`` maps variables of ``program`` to the variables that replace them in ``flow``. Results of
-    inlined calls are added to it.
+    ``outside`` maps variables to those that replace them in ``flow``. Results of inlined calls are added to
+    it.
     """
     for equation in program.eqns:
         operands = [outside.get(item, item) for item in equation.invars if not isinstance(item, Literal)]
@@ -105,11 +105,7 @@ def _cost(flow: Any, variable: Any, size: int) -> None:
 # ``is_fault`` needs them.
 @api_boundary
 def _read_backward(equation: Any, outside: dict[Any, Any]) -> list[Any]:
-    """Return the operands whose values the derivative of ``equation`` may read.
-
-    These are all variables among the operands if the derivative cannot be traced. ``outside`` maps variables
-    to equal ones of enclosing jaxprs.
-    """
+    """Return the operands whose values the derivative of ``equation`` may read."""
     inexact = [
         jax.numpy.issubdtype(getattr(item.aval, "dtype", int), jax.numpy.inexact) for item in equation.invars
     ]

@@ -57,8 +57,7 @@ def _scan(scope: Scope, node: Node) -> None:
 def _step(scope: Scope, body: Region, parts: list[list[str]], captured: Sequence[Any], count: int) -> str:
     """Write the function of an iteration, and return its name.
 
-    ``parts`` has the names of the inputs for each argument of the function. The first ``count`` outputs are
-    the carry.
+    ``parts`` has the names of the inputs for each argument. The first ``count`` outputs are the carry.
     """
     inputs = [name for part in parts for name in part]
 
@@ -82,11 +81,9 @@ def _step(scope: Scope, body: Region, parts: list[list[str]], captured: Sequence
 
 
 def _fill_like_operands(scope: Scope, node: Node, count: int) -> None:
-    """Write constant fills in the initial carry of a canonical loop as ``zeros_like`` or ``full_like``.
+    """Write fills of the initial carry as ``zeros_like`` or ``full_like`` of an operand, where possible.
 
-    They are like an operand that is not constant, and vary over the same mesh axes inside ``shard_map``.
-    Without such an operand, write nothing. The carry is the first ``count`` inputs. Fills that an earlier
-    loop carries, and integer and boolean scalars, are left out.
+    Inside ``shard_map``, such a fill varies over the same mesh axes as the operand.
     """
     # The mesh axes over which an array varies are part of its type there, which a carry must keep.
     fills: dict[Value, Node] = {}
@@ -230,7 +227,6 @@ def _function(
 
     parts: one list of names for each argument. Several names are the items of a tuple argument, and an
         empty list is an unused argument.
-    result: expression that the function returns.
     packs_of: for each of ``parts``, the name to use if it becomes a tuple argument.
     """
     name = scope.new(wanted)
