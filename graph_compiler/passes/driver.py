@@ -56,9 +56,6 @@ class Pass:
 class _RegionPass:
     """Run of a pass on the regions of nodes, innermost first.
 
-    A region that several nodes share (``call`` nodes of one function) is rewritten once and stays shared.
-
-    of: the pass.
     done: rewritten regions by the ``id`` of the original.
     """
 
@@ -105,10 +102,8 @@ def only_with(*ops: str, guards: bool = False) -> Callable[[Decorated], Decorate
 def run_passes(graph: Graph, *passes: GraphPass) -> Graph:
     """Return the graph after running ``passes`` in order.
 
-    A pass is skipped if it already left the current graph unchanged, or if the graph has nothing that it
-    looks for (:func:`only_with`, ``Pass.looks_for``). If the environment variable GRAPH_COMPILER_VERIFY was
-    not empty when this module was imported, the graph is verified before the first pass and after each pass
-    that ran.
+    A pass that would change nothing may be skipped. The environment variable GRAPH_COMPILER_VERIFY, which is
+    read at import, turns on verification after each pass.
     """
     graph = verify(graph) if _VERIFY else graph
     settled: list[GraphPass] = []

@@ -55,7 +55,6 @@ def layers(target: Backend, roll: str, keys: SignatureCache | None = None) -> li
 def canonical_passes(target: Backend, roll: str, raises_out_of_bounds: bool) -> list[GraphPass]:
     """Return, in order, the passes that lower a canonical graph for ``target``.
 
-    ``roll`` is the option of ``compile``: ``"auto"``, ``"scan"`` or ``"never"``.
     ``raises_out_of_bounds`` is True if the source framework raises an error for indices out of bounds.
     """
     rows = target.rows

@@ -26,8 +26,7 @@ Form = Callable[..., Any]
 def form_of(node: Node) -> Form | None:
     """Return a function that builds the result of ``node`` from operations that the pass handles, or None.
 
-    The function is called as ``form(build, output, *operands, **params)``. Return None for operations, dtypes
-    and parameters without such a function, and for a node with an operand that is no array.
+    The function is called as ``form(build, output, *operands, **params)``.
     """
     form = _FORMS.get(node.op)
     if form is None or not all(isinstance(item, Value) for item in node.inputs):
@@ -115,11 +114,10 @@ HOLOMORPHIC = frozenset({
 
 
 def strong_zero(graph: Graph) -> tuple[Graph, bool]:
-    """Rewrite a canonical graph so that zero times infinity or NaN is zero in derivatives.
+    """Rewrite a canonical graph so that zero times infinity or NaN is zero in derivatives of some operations.
 
-    This holds for the operations in ``SINGULAR`` and ``FLAT``. Return ``(graph, changed)``, as every pass
-    does: ``compile(..., passes=[strong_zero])`` and ``graph.with_passes(strong_zero)`` run it. Regions are
-    rewritten as well, except those of custom derivatives and of ``strong_zero`` calls.
+    Return ``(graph, changed)``, as every pass does: ``compile(..., passes=[strong_zero])`` and
+    ``graph.with_passes(strong_zero)`` run it.
     """
     block = graph.block
     made = _rewritten_block(block)
@@ -143,10 +141,7 @@ def _rewritten_block(block: Block) -> Block:
 
 
 def _expanded(node: Node, rewriter: Rewriter) -> tuple[Sequence[Node], Value | None]:
-    """Return the nodes that replace ``node``, and their result.
-
-    If it has no form (:func:`form_of`), return the node itself and None.
-    """
+    """Return the nodes that replace ``node``, and their result; the node itself and None if it stays."""
     form = form_of(node)
     if form is None:
         return (node,), None
@@ -182,10 +177,7 @@ def _is_singular(node: Node) -> bool:
 
 
 def _wrapped_in_call(node: Node, rewriter: Rewriter) -> tuple[Value, ...]:
-    """Append a ``strong_zero`` call of the operation of ``node`` to ``rewriter``, and return its outputs.
-
-    Array operands are broadcast to the shape of the result.
-    """
+    """Append a ``strong_zero`` call of the operation of ``node`` to ``rewriter``, and return its outputs."""
     (output,) = node.outputs
     scratch = Graph("scratch", "canonical")
     build = Builder(scratch, node.origin, rewriter.maker)

@@ -27,9 +27,8 @@ Evaluate = Callable[[Graph], list[Any]]
 def constant_folding(graph: Graph, evaluate: Evaluate) -> tuple[Graph, bool]:
     """Return ``(graph, changed)``, with constants instead of nodes that depend on no input, if possible.
 
-    A node remains, for example, if it draws, if a symbolic size is among its arguments, or if its result may
-    be written to later. Parameters count as inputs. Nodes of regions are not folded. ``evaluate`` runs a
-    graph without inputs in the source framework and returns its outputs.
+    Parameters count as inputs. ``evaluate`` runs a graph without inputs in the source framework and returns
+    its outputs.
     """
     # A constant node reads constants or nothing. Without either, there is none.
     if not graph.constants and all(map(_USES, graph.nodes)):
@@ -117,12 +116,7 @@ _ARITHMETIC = frozenset({"add", "divide", "multiply", "subtract"})
 
 
 def scalar_literals(graph: Graph) -> tuple[Graph, bool]:
-    """Return ``(graph, changed)``, with literals instead of constant scalars, in a canonical graph.
-
-    Elementwise operations and ``where``, also those in loops and branches that capture a scalar, may take it
-    as a Python number if another array of the operation has its dtype. Constants of the types ``np.number``
-    and ``np.bool_`` become ``full`` nodes if they are still read, and are dropped otherwise.
-    """
+    """Return ``(graph, changed)``, with literals for constant scalars where operations can take them."""
     # Other constants can be written to.
     scalars = {
         value: array.item()
@@ -172,11 +166,7 @@ def _nodes_with_literals(nodes: Iterable[Node], numbers: dict[Value, Any]) -> li
 
 
 def _number_made_by(node: Node, numbers: Mapping[Value, Any]) -> Any:
-    """Return the Python number that ``node`` computes, or None if it is not known.
-
-    Only a 0-d ``full`` and a cast of a value in ``numbers`` have known numbers. A Python number of an inexact
-    dtype is rounded to this dtype.
-    """
+    """Return the Python number that ``node`` computes, or None if it is not known."""
     is_created = node.op == "full" and node.params["shape"] == ()
     if not is_created and node.op != "astype":
         return None
@@ -316,11 +306,10 @@ def freeze(graph: Graph, arrays: Mapping[str, Any]) -> tuple[Graph, bool]:
 
 # ----------------------------------------------------------------------------------------------- random draws
 def bake_generators(graph: Graph, copy: str) -> tuple[Graph, bool]:
-    """Return ``(graph, changed)``, with random calls marked as deterministic, for constant folding.
+    """Return ``(graph, changed)``, with random calls of constant arguments marked as deterministic.
 
-    A call stays random if one of its array arguments is not found to be the same at every call. In the other
-    calls, symbolic sizes are replaced by the recorded ones, which guards check. ``copy`` is the name of the
-    function that copies their results where the graph returns them, because the caller may write to these.
+    ``copy`` is the name of the function that copies their results where the graph returns them, because the
+    caller may write to these.
     """
     aliases = Aliases(graph)
     outside = {*graph.inputs, *graph.parameters.values()}
@@ -354,8 +343,7 @@ def bake_generators(graph: Graph, copy: str) -> tuple[Graph, bool]:
 def repeat_draws(graph: Graph, state: Any, calls: tuple[str, str]) -> tuple[Graph, bool]:
     """Return ``(graph, changed)``, with the generator set to ``state`` before its nodes, and restored after.
 
-    ``state`` is a :class:`GeneratorState`. ``calls`` are the names of the functions that read and that set
-    the state of the generator. A graph without random calls is returned unchanged.
+    ``calls`` are the names of the functions that read and that set the state of the generator.
     """
     # `bake_generators` has marked draws without array operands as deterministic.
     if not draws(graph.nodes):
@@ -369,11 +357,7 @@ def repeat_draws(graph: Graph, state: Any, calls: tuple[str, str]) -> tuple[Grap
 
 @dataclass(frozen=True)
 class GeneratorState:
-    """State of a random generator.
-
-    spec: shape and dtype of the array.
-    array: the state as an array of the framework.
-    """
+    """State of a random generator, as an array of the framework."""
 
     spec: ArraySpec
     array: Any

@@ -23,7 +23,7 @@ def dce(graph: Graph) -> tuple[Graph, bool]:
     """Return ``(graph, changed)``, without dead nodes, parameters and constants.
 
     Checks and writes to arrays from outside of the graph are live, and so are random calls of a recorded
-    graph, because they advance the generator for later draws. A check in a region of a dead node is dead.
+    graph, because they advance the generator for later draws.
     """
     aliases = Aliases(graph)
     pruned, changed = Pass("dce", lambda block: _prune(block, aliases), "deep")(graph)
@@ -79,8 +79,8 @@ _OP = attrgetter("op")
 def cse(graph: Graph) -> tuple[Graph, bool]:
     """Return ``(graph, changed)``, with nodes that repeat an earlier one of their block merged, if possible.
 
-    Regions are compared by :func:`region_description`. In recorded graphs, random calls, nodes that touch
-    written memory, and nodes whose results are returned are not merged.
+    In recorded graphs, random calls, nodes that touch written memory, and nodes whose results are returned
+    are not merged.
     """
     aliases = Aliases(graph)
     escaping = set(map(aliases.base_of, values_in(graph.outputs)))
@@ -237,10 +237,7 @@ def _selected(build: Builder, node: Node, index: int) -> Value | None:
 
 
 def _passed(node: Node, region: Region, index: int, maker: Callable[[Value], Node | None]) -> Any:
-    """Return the captured value or the bool that ``region`` passes on as its result ``index``, or None.
-
-    maker(value): returns the node that makes a captured value.
-    """
+    """Return the captured value or the bool that ``region`` passes on as its result ``index``, or None."""
     block, found = region.block, region.block.outputs[index]
     made = block.maker(found)
     # A copied array is another one for the caller, who may write to it, but a truth value is not.
@@ -260,8 +257,7 @@ def _passed(node: Node, region: Region, index: int, maker: Callable[[Value], Nod
 def drop_snapshots(graph: Graph) -> tuple[Graph, bool]:
     """Return ``(graph, changed)``, with guards that read originals instead of copies, if possible.
 
-    A copy remains if something else reads or returns it, or writes to the memory of its original. The source
-    framework lists its copying calls in the trait ``copies``.
+    The source framework lists its copying calls in the trait ``copies``.
     """
     guarded = {guard.condition for guard in graph.guards if isinstance(guard.condition, Value)}
     if not guarded:

@@ -55,8 +55,7 @@ def simplify_guards(graph: Graph) -> tuple[Graph, bool]:
 def _solve(guard: Guard) -> Iterator[Row]:
     """Yield ``(guard, comparison)``, with the condition of ``guard`` solved for a size as far as possible.
 
-    Yield nothing if the guard always holds, and ``(guard, None)``, with the guard unchanged, if its condition
-    does not compare integers or never holds.
+    Yield nothing if the guard always holds, and ``(guard, None)`` if it is not solved.
     """
     found = comparison(guard.condition)
     solved = isolate(found) if found is not None else False
@@ -78,10 +77,7 @@ def _facing(row: Compared) -> Compared:
 
 
 def _condition(row: Compared) -> Any:
-    """Return the condition of a comparison, with negative terms moved to the right side.
-
-    If the difference of both sides is a product of sums, it is compared with 0 instead.
-    """
+    """Return the condition of a comparison, in a form without negative terms where possible."""
     difference: Any = row.size - row.number
     if factor_into_sums(list(difference.terms())) is not None:
         return apply(row.function, difference, 0)
@@ -107,9 +103,9 @@ def _replace_fixed(rows: list[Row]) -> list[Row]:
 
 
 def _next_fixed(rows: list[Row], used: list[Guard]) -> tuple[Guard, Symbol, Scalar] | None:
-    """Return a guard that is not in ``used`` and fixes a size, with that size and its value.
+    """Return a guard that is not in ``used`` and fixes a size, with that size and its value, or None.
 
-    Guards that fix a size to a number come first. Return None if there is no such guard.
+    Guards that fix a size to a number come first.
     """
     found = [
         (guard, *fixed)
@@ -135,10 +131,7 @@ def _fixed(row: Compared) -> tuple[Symbol, Scalar] | None:
 
 
 def _with_value(row: Row, symbol: Symbol, value: Scalar) -> Iterator[Row]:
-    """Yield ``row`` with ``symbol`` replaced by ``value``; nothing if it is then found to hold always.
-
-    A guard that would no longer be a comparison is yielded unchanged.
-    """
+    """Yield ``row`` with ``symbol`` replaced by ``value``; nothing if it is then found to hold always."""
     guard, solved = row
     condition = guard.condition
     if not isinstance(condition, Size) or symbol not in condition.symbols():
@@ -182,10 +175,7 @@ def _within(given: Range, compared: Iterable[Compared]) -> Range:
 
 
 def _strongest_guards(group: list[tuple[Guard, Compared]], ranges: Mapping[Symbol, Range]) -> list[Guard]:
-    """Return the guards in ``group`` without those that others or ``ranges`` are found to imply.
-
-    All compare the same size with numbers. ``ranges`` has the bounds of symbols.
-    """
+    """Return the guards in ``group`` without those that others or ``ranges`` are found to imply."""
     size = group[0][1].size
     symbol = _symbol(size)
     given = (

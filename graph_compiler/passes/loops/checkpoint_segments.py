@@ -41,8 +41,7 @@ def _segment_loops(block: Block) -> Block:
 class _SegmentedLoop:
     """Replacement of one loop by a loop over segments and a loop over the remaining iterations.
 
-    If the loop runs in reverse, the remaining iterations come first. The loop over them is left out if their
-    number is the constant 0.
+    If the loop runs in reverse, the remaining iterations come first.
     """
 
     def __init__(self, build: Builder, node: Node) -> None:

@@ -30,11 +30,7 @@ class LoopIndexKey:
 
     @classmethod
     def of(cls, node: Node, position: int, number: Value) -> LoopIndexKey | None:
-        """Return the key of ``node``, whose item at ``position`` contains the loop index.
-
-        ``node`` is a ``getitem`` or ``setitem``, ``number`` the value of the loop index. Return None if the
-        key has no item at ``position`` that is the loop index plus a constant.
-        """
+        """Return the key of ``node`` if its item at ``position`` is ``number`` plus a constant, or None."""
         key = node.params["key"]
         offset = _offset(key[position], number) if position < len(key) else None
         if offset is None:
@@ -61,11 +57,9 @@ class LoopIndexKey:
         return LoopIndexKey(self.axis, self.offset, (FULL_SLICE,) * others)
 
     def sides(self, shape: tuple[Any, ...], offset: int) -> RowSides | None:
-        """Return the keys of the parts of row ``i + offset`` before and after the slice of this key.
+        """Return the keys of the parts of row ``i + offset`` before and after the slice of this key, or None.
 
-        For ``x[i, a:b]`` these are ``x[i + offset, 0:a]`` and ``x[i + offset, b:size]``. ``shape`` is the
-        shape of the array. Return None unless the key has one slice of step 1 that is known to lie inside of
-        its axis, and full slices for the other axes of the row.
+        For ``x[i, a:b]`` these are ``x[i + offset, 0:a]`` and ``x[i + offset, b:size]``.
         """
         parts = [axis for axis, item in enumerate(self.rest) if item != FULL_SLICE]
         if len(parts) != 1 or not isinstance(self.rest[parts[0]], tuple):
@@ -87,7 +81,7 @@ class LoopIndexKey:
     def stacked(self, build: Builder, array: Value, first: Any, length: Any) -> Value:
         """Return the elements at ``length`` indices of :attr:`axis` from ``first`` on, stacked on axis 0.
 
-        ``first`` is an index of that axis, so it includes ``offset``. May append nodes to ``build``.
+        ``first`` is an index of that axis, so it includes ``offset``.
         """
         places = span(array.shape[self.axis], first, length)
         if self.is_row and (turned := axis_first(build, array, self.axis)) is not None:
@@ -132,10 +126,9 @@ class DiagonalKey:
 
     @classmethod
     def of(cls, places: Sequence[LoopIndexKey], key: Key, ndim: int) -> DiagonalKey | None:
-        """Return the diagonal that ``key`` selects of an array with ``ndim`` axes.
+        """Return the diagonal that ``key`` selects of an array with ``ndim`` axes, or None.
 
-        ``places`` describe the items of ``key`` with the loop index. Return None if there are not exactly two
-        of them, or if ``key`` inserts axes.
+        ``places`` describe the items of ``key`` with the loop index.
         """
         if len(places) != 2 or None in key:
             return None
@@ -163,7 +156,6 @@ class DiagonalKey:
 class RowSides:
     """Keys of the parts of a row before and after a slice along ``axis``.
 
-    axis: the axis of the row that the slice is along.
     before: key of the part before the slice; None if it is empty.
     after: key of the part after the slice; None if it is empty.
     """
@@ -183,10 +175,7 @@ class RowSides:
 
 
 def axis_first(build: Builder, array: Value, axis: int) -> Value | None:
-    """Return ``array`` with ``axis`` moved to the front, without permuting its axes.
-
-    Return None if ``axis`` is 0 or no such array is found. May append nodes to ``build``.
-    """
+    """Find ``array`` with ``axis`` moved to the front without permuting its axes, or return None."""
     node = build.maker(array) if axis else None
     if node is None:
         return None
@@ -204,7 +193,6 @@ def axis_first(build: Builder, array: Value, axis: int) -> Value | None:
 
 
 def _with_rows(build: Builder, array: Value, rows: Value, first: Any, length: Any) -> Value:
-    """Return ``array`` with ``rows`` written to its first axis at ``length`` indices from ``first`` on."""
     # A concatenation with the other rows is preferred to a write, so that no row is written twice.
     size, after = array.shape[0], first + length
     if span(size, first, length) == FULL_SLICE:
@@ -225,10 +213,7 @@ def is_axis_first(node: Node | None, axis: int) -> bool:
 
 
 def positions(node: Node, number: Value) -> Iterator[int]:
-    """Yield the indices of the items in the key of ``node`` that are the loop index plus a constant.
-
-    Only ``getitem`` and ``setitem`` have such items. ``number`` is the value of the loop index.
-    """
+    """Yield the indices of the items in the key of ``node`` that are the loop index plus a constant."""
     if node.op in ("getitem", "setitem"):
         yield from (
             position for position, item in enumerate(node.params["key"]) if _offset(item, number) is not None

@@ -26,14 +26,9 @@ from ..masking.ragged import EqualSizesBuilder
 class InlinedLoop:
     """Loop (``scan``) whose body is inlined, so that its nodes read values and sizes of the enclosing scope.
 
-    node: the ``scan``.
-    length: its trip count.
-    carried: number of values in the carry.
     given: the initial carry.
     state: values of the carry in an iteration.
     rows: values of the sequences' rows in an iteration.
-    nodes: nodes of the inlined body.
-    outputs: outputs of the inlined body.
     made: ``state``, ``rows`` and all results of ``nodes``. Any other value is the same in each iteration.
     """
 
@@ -58,11 +53,7 @@ class InlinedLoop:
         return self.made.isdisjoint(values_in(key))
 
     def history(self, place: int) -> ArrayHistory | None:
-        """Return the reads and writes, in an iteration, of the array at index ``place`` of the carry.
-
-        Return None if :meth:`ArrayHistory.add` does not support a node, or unless the iteration returns a
-        written version as the new carry of this array, and nowhere else.
-        """
+        """Return the reads and writes of the array at index ``place`` of the carry, or None."""
         found = ArrayHistory(self.state[place])
         for node in self.nodes:
             if not found.versions.isdisjoint(node.uses) and not found.add(node):
@@ -88,11 +79,7 @@ class ArrayHistory:
         self.writes: list[Node] = []
 
     def add(self, node: Node) -> bool:
-        """Add ``node``, which uses a version; return False if it is not supported.
-
-        Supported are ``getitem``, and ``setitem`` without a conversion of dtypes. Their other operands and
-        keys must not refer to a version.
-        """
+        """Add ``node``, which uses a version; return False if it is not supported."""
         if node.op not in ("getitem", "setitem") or not self.versions.isdisjoint(
             values_in((node.inputs[1:], node.params))
         ):
@@ -145,10 +132,6 @@ hoist_invariants = Pass("hoist_invariants", _hoisted, "deep", ("scan",))
 
 
 def _can_hoist(node: Node) -> bool:
-    """Return True if the operation of ``node`` is one that the pass moves before a loop.
-
-    Its operands are not checked: they may vary in the loop.
-    """
     if node.op in _CREATION or node.op == "getitem":
         return True
     return (
@@ -183,10 +166,7 @@ class _HoistingLoop(InlinedLoop):
             self.light.add(made)
 
     def _of_rows(self) -> dict[Value, Node]:
-        """Return nodes that compute scalars from scalar rows of sequences, by their results.
-
-        Return an empty dict if hoisting them does not pay.
-        """
+        """Return nodes that compute scalars from scalar rows of sequences, by their results."""
         rows = {row for row in self.rows if row.ndim == 0}
         found: dict[Value, Node] = {}
         for node in self.nodes:

@@ -54,8 +54,7 @@ class _RangeProver:
     def kept(self, nodes: Iterable[Node], facts: Facts) -> list[Node]:
         """Return the nodes without checks that ``facts`` prove, also in their loops and branches.
 
-        ``facts`` hold wherever the nodes run. Register the nodes in ``makers``, and known integers in
-        ``numbers``.
+        Register the nodes in ``makers``, and known integers in ``numbers``.
         """
         kept = []
         for node in nodes:
@@ -155,10 +154,7 @@ class _RangeProver:
         return Size.of(Symbol(self.steps[-1], 0, 0, "item"))
 
     def _counters(self, node: Node, inputs: Sequence[Value]) -> Iterator[tuple[Value, Any]]:
-        """Yield ``(value, expression)`` for carried values and rows that are proved linear in the loop index.
-
-        ``inputs`` are the inputs of one of the loop's regions, and the values are among them.
-        """
+        """Yield ``(value, expression)`` for carried values and rows that are linear in the loop index."""
         body, carried, step = node.regions[-1].block, node.params["carried"], self._step()
         for place, start in enumerate(map(self._told, node.inputs[:carried])):
             by = _counts(body, body.outputs[place], body.inputs[place])
@@ -230,10 +226,7 @@ class _RangeProver:
             yield _COMPARED[node.op](left, right) if holds else _COMPARED[_NEGATED[node.op]](left, right)
 
     def _same_truth(self, node: Node) -> Any:
-        """Return the value that ``node`` negates or copies, or the boolean ``b`` of ``astype(b) != 0``.
-
-        Return None for any other node.
-        """
+        """Return the value that ``node`` negates or copies, or the boolean ``b`` of ``astype(b) != 0``."""
         if node.op in ("logical_not", "copy"):
             return node.inputs[0]
         written = (
@@ -246,10 +239,7 @@ class _RangeProver:
         )
 
     def _is_sum(self, number: Any, facts: Facts, left: int) -> bool:
-        """Return True if ``number`` minus positive multiples of ``facts`` is shown to be nonnegative.
-
-        At most ``left`` facts are used.
-        """
+        """Return True if ``number`` minus positive multiples of ``facts`` is shown to be nonnegative."""
         if nonnegative(number):
             return True
         symbol, factor = self._innermost(number)
@@ -262,10 +252,9 @@ class _RangeProver:
         return any(self._is_sum(rest, facts, left - 1 if symbol else 0) for rest in rests)
 
     def _innermost(self, number: Any) -> tuple[Symbol | None, int]:
-        """Return the innermost loop index in ``number`` and its factor.
+        """Return the innermost loop index in ``number``, or another integer scalar or None, and its factor.
 
-        If there is none, take another symbol of the kind ``"item"``; if there is neither, return
-        ``(None, 1)``. The factor is 0 unless the symbol occurs only once, in a linear term.
+        The factor is 0 unless the symbol occurs only once, in a linear term.
         """
         symbols = (
             [symbol for symbol in number.symbols() if symbol.kind == "item"]

@@ -67,19 +67,17 @@ class StepsMissing(Signal):
 def fold_loops(graph: Graph, counts: bool = True, unroll: bool = False) -> tuple[Graph, bool]:
     """Return ``(graph, changed)``, where marked loops of the graph have become loop nodes.
 
-    A loop that no loop node can express stays unrolled, and guards fix its trip count. With ``unroll``, this
-    applies to all loops. With ``counts``, loop indices of the target are Python integers, which may be bounds
-    of slices and sizes; without it, loops that need this are unrolled. Raise ``StepsMissing`` if not all
-    iterations of an unrolled loop were recorded.
+    A loop that no loop node can express stays unrolled, and guards fix its trip count. Raise ``StepsMissing``
+    if not all of its iterations were recorded.
+
+    counts: True if loop indices of the target are Python integers.
+    unroll: True to unroll all loops.
     """
     return (_LoopFolder(graph, counts, unroll).graph(), True) if graph.loops else (graph, False)
 
 
 def folded_so_far(graph: Graph, loop: RecordedLoop) -> Sequence[Node] | None:
-    """Return the nodes that replace the recorded iterations of a running loop.
-
-    Return None if loop nodes cannot express them.
-    """
+    """Return the nodes that replace the recorded iterations of a running loop, or None."""
     folding = _LoopFolder(graph, True, False, loop)
     folding.places.used.update(
         (held.item, inf) for held in loop.marks[-1].state.values() if isinstance(held.item, Value)
@@ -97,8 +95,6 @@ class _LoopFolder:
 
     ``running`` is a loop that has not ended yet; None if all have ended.
 
-    recorded: the graph.
-    places: index of its values.
     unrolled: loops that stay unrolled with the recorded trip count, which guards fix.
     short: inner loops with too few recorded iterations, whose trip count depends on an outer loop.
     folded: loops that loop nodes replace.
@@ -322,11 +318,7 @@ class RemainingIterations(NamedTuple):
 
 
 def rest_of_loop(graph: Graph, loop: RecordedLoop, done: int) -> RemainingIterations | None:
-    """Return a program for the iterations of a running ``for`` loop after the first ``done``.
-
-    Return None if the recorded iterations do not become a ``scan``, or if the ``scan`` carries arrays that
-    they did not compute.
-    """
+    """Return a program for the iterations of a running ``for`` loop after the first ``done``, or None."""
     # A body that computes nothing leaves no node.
     if not (nodes := folded_so_far(graph, loop)) or nodes[-1].op != "scan":
         return None

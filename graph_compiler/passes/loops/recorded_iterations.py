@@ -102,9 +102,6 @@ _CONVERTED = frozenset({"asarray"})
 class ValueIndex:
     """Index of the values of a recorded graph, with the positions of nodes that compute, use and write them.
 
-    graph: the graph.
-    rows: signatures of the nodes.
-    aliases: aliases among the values.
     counts: True if loop indices of the target are Python integers.
     made: position of the node that computes a value.
     used: position of the last use of a value; infinity if it is used after all nodes.
@@ -306,9 +303,8 @@ def folded_loop(
 ) -> tuple[list[Node], list[Guard]]:
     """Return the nodes of a loop with its first ``peeled`` iterations unrolled, and the guards it needs.
 
-    ``steps`` are all its recorded iterations. Raise ``IterationsDiffer`` if no loop node can express those
-    after the peeled ones, and ``TooShort`` if fewer than two of them can be compared. Update the last uses
-    and the signatures in ``places``.
+    Raise ``IterationsDiffer`` if no loop node can express the other iterations. Update the last uses and the
+    signatures in ``places``.
     """
     return _LoopBuilder(places, loop, steps, peeled).result()
 

@@ -126,10 +126,6 @@ forward_writes = Pass("forward_writes", _forward_block, "deep", ("setitem",))
 
 
 def forward_and_drop(block: Block) -> Block:
-    """Forward writes in ``block`` to later reads where possible, and drop writes whose result nothing uses.
-
-    Return the block itself if no node reads or writes elements of an array that a node of the block wrote to.
-    """
     if not _writes_again(block):
         return block
     made = _Forwarding(block).run()
@@ -175,9 +171,9 @@ class _Forwarding:
         return self.rewriter.finish()
 
     def _found(self, node: Node, new: Node, written: Node) -> Value | None:
-        """Return the result that replaces ``node``, which accesses the array after the write ``written``.
+        """Return the result that replaces ``node``, which accesses the array after ``written``, or None.
 
-        Return None if ``node`` stays. ``new`` is ``node`` with its operands replaced.
+        ``new`` is ``node`` with its operands replaced.
         """
         write = self.rewriter.maker(self.rewriter.value(written.outputs[0]))
         assert write is not None
@@ -266,10 +262,7 @@ def _written_value(build: Builder, read: Node, write: Node) -> Value | None:
 
 
 def _select_value(build: Builder, write: Node, key: Key) -> Value:
-    """Compute ``x[key]`` after ``write`` wrote to ``x``, without reading the written array.
-
-    If the keys may select the same elements, choose between the old and the written value at run time.
-    """
+    """Compute ``x[key]`` after ``write`` wrote to ``x``, without reading the written array."""
     before: Value = write.inputs[0]
     read: Value = build.getitem(before, key=key)
     if are_keys_disjoint(key, write.params["key"], before.shape):

@@ -41,11 +41,7 @@ class RowRead:
     sides: RowSides | None = None
 
     def of_row(self, ndim: int, sequences: Container[Any]) -> RowRead:
-        """Return the same read from the sequence of full rows if ``sequences`` has it, otherwise ``self``.
-
-        This saves a sequence. ``ndim`` is the number of axes of the elements that are read: a scalar keeps a
-        sequence of its own, except on a diagonal.
-        """
+        """Return the same read from the sequence of full rows if ``sequences`` has it, otherwise ``self``."""
         # Except on diagonals, a scalar keeps a sequence of its own, because scalars may be computed for all
         # rows at once.
         if isinstance(self.source, int):
@@ -61,7 +57,6 @@ class RowRead:
 class CarriedCells:
     """Rows, or equal parts of rows, that the iterations write to a carried array, one per iteration.
 
-    history: the reads and writes of the array.
     target: the key of a cell.
     reads: the source of each read.
     """
@@ -84,8 +79,7 @@ class LastCell:
 
     target: the key of a cell.
     given: the array before the loop.
-    cell: the cell.
-    index: its index along the axis of the cells.
+    index: index of the cell along the axis of the cells.
     """
 
     target: LoopIndexKey
@@ -94,10 +88,7 @@ class LastCell:
     index: Any
 
     def read(self, build: Builder, node: Node) -> Value | None:
-        """Return what ``node`` reads after the loop, taken from the cell; None if that is not supported.
-
-        May append nodes to ``build``.
-        """
+        """Return what ``node`` reads after the loop, taken from the cell; None if that is not supported."""
         key, axis, shape = node.params["key"], self.target.axis, self.given.shape
         if (
             None in key
@@ -128,14 +119,12 @@ def find_cells(
     is_down: bool,
     is_still: Callable[[Any], bool],
 ) -> CarriedCells | None:
-    """Return the cells that the iterations write to an array of the carry.
+    """Return the cells that the iterations write to an array of the carry, or None if they are not supported.
 
-    ``given`` is the array before the loop. ``places`` has the key of each read and write. ``is_down`` is True
-    if the loop index descends. ``is_still(key)`` returns True if a key is the same in each iteration.
-
-    Return None if the writes have different keys, if their key varies in more than the loop index, or if the
-    source of a read is not found, as for a read of a row that was written more than ``DEEPEST`` iterations
-    ago.
+    given: the array before the loop.
+    places: the key of each read and write.
+    is_down: True if the loop index descends.
+    is_still(key): returns True if a key is the same in each iteration.
     """
     (target, *others) = dict.fromkeys(places[node] for node in history.writes)
     if others or not is_still(target.rest):
@@ -173,11 +162,7 @@ class _CellReader:
 
 
 def row(array: Value, place: LoopIndexKey, is_still: Callable[[Any], bool]) -> RowRead:
-    """Return a read of ``array`` at ``place`` as a row of a sequence.
-
-    The sequence has only the selected elements if the rest of the key is the same in each iteration and
-    narrow along some axis (:func:`_is_narrow`). Otherwise it has full rows.
-    """
+    """Return a read of ``array`` at ``place`` as a row of a sequence."""
     others = iter((*array.shape[: place.axis], *array.shape[place.axis + 1 :]))
     is_narrow = any(_is_narrow(item, next(others)) for item in place.rest if item is not None) and is_still(
         place.rest
@@ -244,11 +229,7 @@ class _LoopCounter:
 
 
 def _counter(node: Node, rewriter: Rewriter) -> _LoopCounter | None:
-    """Return the first sequence of a ``scan`` that is an ``arange`` with step 1; None if there is none.
-
-    If all sequences are ``arange`` with step -1 and the loop stacks no outputs, return the first one. Such a
-    loop is rewritten as a reverse scan.
-    """
+    """Find a sequence that counts the iterations of a ``scan``, up or down by 1; None if there is none."""
     carried, count = node.params["carried"], node.params["sequences"]
     made = [rewriter.maker(value) for value in node.inputs[carried : carried + count]]
     steps = [each.params["step"] if each is not None and each.op == "arange" else None for each in made]
@@ -290,7 +271,6 @@ class _RowLoop(InlinedLoop):
 
     @classmethod
     def of(cls, node: Node, rewriter: Rewriter) -> _RowLoop | None:
-        """Return the loop of ``node``; None if it has no :func:`_counter`, or no key with the loop index."""
         counter = _counter(node, rewriter)
         if counter is None:
             return None
@@ -327,10 +307,7 @@ class _RowLoop(InlinedLoop):
         return place if place is not None and nonnegative(self.counter.low + place.offset) else None
 
     def _outside(self, node: Node) -> RowRead | None:
-        """Return the read of a sequence that replaces ``node``; None if ``node`` stays.
-
-        Such a node reads an array from outside of the loop by the loop index.
-        """
+        """Return the read of a sequence that replaces ``node``; None if ``node`` stays."""
         if node.op != "getitem" or node.inputs[0] in self.made:
             return None
         found = [self._place(node, position) for position in positions(node, self.number)]
@@ -418,11 +395,7 @@ class _RowLoop(InlinedLoop):
         return self.counter.low + place.offset
 
     def _before(self, build: Builder, index: int, steps: int) -> Value:
-        """Return the cell that lies ``steps`` iterations before the cell of the first iteration.
-
-        It comes from the array before the loop. If the loop may have no iteration, zeros replace a cell that
-        the array lacks.
-        """
+        """Return the cell that lies ``steps`` iterations before the cell of the first iteration."""
         target, array = self.cells[index].target, self.given[index]
         first = self._first(target)
         place = first + self.length - 1 + steps if self.counter.is_down else first - steps

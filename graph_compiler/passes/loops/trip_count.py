@@ -53,7 +53,6 @@ def trip_bounds(graph: Graph) -> tuple[Graph, bool]:
 class _IntervalScope:
     """Block with the intervals of its integer inputs.
 
-    block: the block.
     ends: intervals of inputs that are counters or captured integers.
     makers: nodes of regions that were inlined for analysis, by their outputs.
     """
@@ -106,10 +105,7 @@ class _IntervalScope:
         return (self.makers.get(value) or self.block.maker(value)) if isinstance(value, Value) else None
 
     def interval(self, item: Any) -> Interval:
-        """Return bounds of an integer scalar; a bound is None if it is unknown.
-
-        If a bound of a computed scalar exceeds its dtype, both are unknown, because the scalar may overflow.
-        """
+        """Return bounds of an integer scalar; a bound is None if it is unknown."""
         if not isinstance(item, Value):
             return (item, item) if type(item) is int or isinstance(item, Size) and item.type is int else _OPEN
         node = self.maker(item)
@@ -124,8 +120,6 @@ class _IntervalScope:
 class _CountedLoop:
     """Loop whose regions are inlined, for an analysis of its counters and its trip count.
 
-    node: the loop.
-    carried: number of values in the carry.
     state: values that represent the carry in an iteration.
     scope: the scope of the loop, with the inlined nodes.
     start: intervals of the carry before the loop.
@@ -151,10 +145,7 @@ class _CountedLoop:
         return outputs
 
     def counters(self, region: Region) -> dict[Value, Interval]:
-        """Return the intervals of carried integers that start in a known interval and change by a constant.
-
-        The loop is a ``scan`` with the body ``region``.
-        """
+        """Return the intervals of carried integers that start in a known interval and count."""
         found: dict[Value, Interval] = {}
         for value, (least, greatest) in zip(region.block.inputs[: self.carried], self.start):
             place = region.block.inputs.index(value)
@@ -174,9 +165,7 @@ class _CountedLoop:
     def _bound(self, symbol: str, left: Any, right: Any, late: int) -> Any:
         """Return an upper bound of the trip count of a loop that runs while ``left symbol right``, or None.
 
-        It is None unless one side is a counter that approaches the other side without overflow, from a known
-        start to a known bound. ``late`` is 1 for a comparison that is stored in a flag and tested one
-        iteration later, and 0 otherwise.
+        ``late`` is 1 for a comparison that a flag stores for the next iteration, and 0 otherwise.
         """
         for counter, limit, sign in ((left, right, symbol), (right, left, _MIRRORED[symbol])):
             place, offset = self._counted(counter)
@@ -201,10 +190,7 @@ class _CountedLoop:
         return None
 
     def _counted(self, item: Any) -> tuple[int | None, int]:
-        """Return the index in the carry of the value to which ``item`` adds a constant, and that constant.
-
-        The index is None if none is found.
-        """
+        """Return the index in the carry of the value to which ``item`` adds a constant, and that constant."""
         if item in self.state:
             return self.state.index(item), 0
         node = self.scope.maker(item)
@@ -227,8 +213,7 @@ class _CountedLoop:
     def _implied(self, truth: Any, holds: bool, late: int) -> Iterator[tuple[str, Any, Any, int]]:
         """Yield comparisons ``(symbol, left, right, late)`` that hold if ``truth`` equals ``holds``.
 
-        Floats are assumed not to be NaN. ``late`` is 1 for a comparison that held in the previous iteration,
-        which stored it in a carried flag, and 0 for one that holds now.
+        Floats are assumed not to be NaN. ``late`` is 1 for a comparison that held in the previous iteration.
         """
         # A carried flag is what the previous iteration computed.
         if truth in self.state and not late:
@@ -283,7 +268,7 @@ def _computes_the_same(one: Node, other: Node) -> bool:
 def _holds(dtype: str, number: Any) -> bool:
     """Return True if integers of ``dtype`` can represent ``number``.
 
-    A symbolic size is assumed to fit into int32. For an unsigned dtype it must be known to be nonnegative.
+    A symbolic size is assumed to fit into int32.
     """
     bits = 8 * ITEMSIZE[dtype] - (dtype in SIGNED)
     least = -(1 << bits) if dtype in SIGNED else 0

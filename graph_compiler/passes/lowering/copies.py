@@ -23,10 +23,8 @@ def copy_aliased_outputs(
 ) -> tuple[Graph, bool]:
     """Return ``(graph, changed)``, with copies of outputs that may be read-only or share memory.
 
-    The memory may be that of an input, a parameter, a constant or another output. Outputs are the results,
-    and the values of effects except those that are written to arguments. ``views`` are the operations whose
-    result may be a view of their first input in the target, ``read_only`` those whose view cannot be written
-    to. With ``scalars``, outputs without axes are copied, too.
+    ``views`` are the operations whose result may be a view of their first input in the target, ``read_only``
+    those whose view cannot be written to. With ``scalars``, outputs without axes are copied, too.
     """
     # A canonical graph is pure, so ``x`` and a clone of ``x`` are the same value in it.
     taken: set[Any] = set()
@@ -52,11 +50,7 @@ def copy_aliased_outputs(
 
 
 def may_be_operand(node: Node, value: Value) -> bool:
-    """Return True if ``node`` has regions and its result ``value`` may be one of its operands.
-
-    A loop without iterations returns its initial carry, and a branch may return its input. Stacked outputs
-    of a ``scan`` and results of an ``associative_scan`` have memory of their own.
-    """
+    """Return True if ``node`` has regions and its result ``value`` may be one of its operands."""
     is_stacked = node.op == "scan" and node.outputs.index(value) >= node.params["carried"]
     return bool(node.regions) and not is_stacked and node.op != "associative_scan"
 
@@ -67,8 +61,7 @@ def _memory(
     """Return ``(owner, writable, allocated)``: the owner of the memory of ``value``, and two flags.
 
     ``writable`` is False if a view on the way to the owner is read-only, ``allocated`` is True if the block
-    or a function that it calls allocated the memory. In such a function, the owner is the pair of the call
-    node and the owner in the function.
+    or a function that it calls allocated the memory.
     """
     writable = True
     while (node := maker(value)) is not None:
@@ -95,9 +88,6 @@ def _memory(
 
 def copy_overwritten(graph: Graph, views: Container[str]) -> tuple[Graph, bool]:
     """Return ``(graph, changed)``, with copies of results and values of effects that could be overwritten.
-
-    These may share memory with an array that an earlier effect writes to. The new value of a constant is also
-    copied if it may share memory with an input, a parameter or a constant.
 
     ``views`` are the operations whose result may share memory with their first input in the target.
     """

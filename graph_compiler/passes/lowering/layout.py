@@ -51,10 +51,7 @@ def layout(graph: Graph, prefers: Container[str], preferred: Layout = LAST) -> t
 
 
 def changes_layout(block: Block, prefers: Container[str]) -> bool:
-    """Return True if ``block``, once inlined, may take or return arrays in the channels-last layout.
-
-    This is the layout that the operations in ``prefers`` get.
-    """
+    """Return True if ``block``, once inlined, may take or return arrays in the channels-last layout."""
     if not any(node.op in prefers for node in block.nodes):
         return False
     mover = _LayoutRewriter(block, prefers, LAST)
@@ -195,10 +192,7 @@ class _LayoutRewriter(Rewriter):
         )
 
     def rewritten_in_layout(self, node: Node) -> Node | None:
-        """Append a copy of ``node`` in the preferred layout, register its outputs, and return the copy.
-
-        Return None, and append nothing, if ``node`` has no form in this layout.
-        """
+        """Append a copy of ``node`` in the preferred layout and return it, or None if it has none."""
         row, carriers = ROWS[node.op], _carriers(node)
         rank = max((value.ndim for value in carriers), default=0)
         result = row.moved(node.params, carriers[0].spec, self.preferred.to(rank)) if rank > 2 else None
@@ -226,8 +220,7 @@ class _LayoutRewriter(Rewriter):
     def operand(self, value: Value, rank: int, is_broadcast: bool) -> Value:
         """Return ``value`` as an operand of an operation in the preferred layout on ``rank`` axes.
 
-        With ``is_broadcast``, ``value`` may have fewer axes. Append the permutations and reshapes that this
-        needs.
+        Append the permutations and reshapes that this needs.
         """
         if value in self.permuted or not is_broadcast:
             return self.in_layout(value)
@@ -252,10 +245,7 @@ class _LayoutRewriter(Rewriter):
         return self.build("reshape", (source,), {"shape": shape}, value.name)
 
     def output(self, node: Node, value: Value, order: Order) -> Value:
-        """Return a new value for ``value``, an output of ``node``, with its axes in ``order``.
-
-        Sizes that the outputs of ``node`` define become sizes of the new value.
-        """
+        """Return a new value for ``value``, an output of ``node``, with its axes in ``order``."""
         dims = [value.shape[axis] for axis in order]
         own = [
             isinstance(dim, Size) and any(symbol.source in node.outputs for symbol in dim.symbols())

@@ -42,10 +42,8 @@ def canonical(op: str, inputs: tuple[Any, ...], params: dict[str, Any], origin: 
 def move_checks_out(graph: Graph, make: Make = canonical) -> Graph:
     """Return the graph with its checks on array elements, also those in regions, as guards.
 
-    Checks on sizes stay. ``make`` makes nodes in the dialect of the graph. With :func:`canonical`, checks
-    that are proved to hold are removed. The marks of ``graph.loops`` are updated in place, because nodes
-    move. Raise ``UnsupportedOperation`` if a check on elements is in a region of an operation that is not in
-    ``_RULES``.
+    ``make`` makes nodes in the dialect of the graph. The marks of ``graph.loops`` are updated in place,
+    because nodes move.
     """
     if not any(map(_REGIONS, graph.nodes)) and GUARD not in map(_OP, graph.nodes):
         return graph
@@ -68,7 +66,6 @@ def move_checks_out(graph: Graph, make: Make = canonical) -> Graph:
 class _CheckedBlock:
     """Builder of a block without checks on elements.
 
-    make: function that makes a node.
     nodes: the nodes of the new block.
     held: for each origin of checks, a boolean value that is True if all its checks held.
     origin: origin of the nodes that are made.
@@ -117,10 +114,7 @@ class _CheckedBlock:
         return block
 
     def _with_outputs(self, node: Node, inside: Sequence[_CheckedBlock], origins: Sequence[Origin]) -> None:
-        """Append ``node`` with one more output for each of ``origins``, and add these outputs to ``held``.
-
-        Loops carry them. Raise ``UnsupportedOperation`` if checks cannot leave the regions of this operation.
-        """
+        """Append ``node`` with one more output for each of ``origins``, and add these to ``held``."""
         if node.op not in _RULES:
             raise UnsupportedOperation(
                 f"a check of elements inside of {node.op} cannot leave it\n    {origins[0]}"
@@ -182,8 +176,7 @@ _RULES: dict[str, Callable[..., Region]] = {
 def _hoist_condition(node: Node) -> list[Node]:
     """Return the nodes that replace a ``while_loop`` with checks in its condition: a ``call`` and a loop.
 
-    The loop carries the truth value of the condition. The call computes it before the loop, and another call
-    at the end of each iteration.
+    The loop carries the truth value of the condition.
     """
     (condition, body), count = node.regions, own_inputs(node.op, node.params)
     first, goes_on, again = (Value("goes_on", TRUTH) for _ in range(3))

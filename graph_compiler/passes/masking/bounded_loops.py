@@ -42,9 +42,6 @@ def moving_slices(graph: Graph) -> tuple[Graph, bool]:
 class _SliceRewriter:
     """Rewriter of a block and its regions, for slices whose start changes between iterations of a loop.
 
-    Their length must not change. Slices of step 1 become dynamic slices, others reads and writes by index
-    arrays.
-
     numbers: symbols that may change between iterations.
     """
 
@@ -245,11 +242,9 @@ Ends = Mapping[Value, "tuple[Any, Any]"]
 
 @only_with(*_OPENED)
 def bounded_loops(graph: Graph) -> tuple[Graph, bool]:
-    """Return ``(graph, changed)``, with upper bounds instead of trip counts that depend on a loop index.
+    """Return ``(graph, changed)``, with upper bounds for trip counts that depend on a loop index, where known.
 
-    A branch skips the iterations beyond the actual trip count. Loops keep their trip count if no bound is
-    known, if they run in reverse, stack outputs, or scan over sequences other than loop indices, and in
-    called functions.
+    A branch skips the iterations beyond the actual trip count.
     """
     if not any(map(_is_open, graph.nodes)):
         return graph, False
@@ -273,8 +268,7 @@ def _has_number(node: Node) -> bool:
 class _BoundingScope:
     """Rewriter that bounds the trip counts of loops among nodes of one block.
 
-    While a region is rewritten, its nodes read values and sizes of the enclosing blocks directly. Closure
-    conversion (:func:`close`) makes them inputs of the region again.
+    While a region is rewritten, its nodes read values and sizes of the enclosing blocks directly.
 
     ends: bounds of the loop indices of enclosing loops.
     """
@@ -381,8 +375,7 @@ class _BoundingScope:
 def _without_still(step: Body, changing: set[Value]) -> tuple[Body, list[Node]]:
     """Return ``step`` without the reads that can run before it, and these reads.
 
-    They are ``getitem`` nodes that remove axes and depend on no value in ``changing``, the values that differ
-    between iterations.
+    ``changing`` are the values that differ between iterations.
     """
     # The caller puts them before the branch, because no later pass moves them out of it.
     nodes: list[Node] = []
@@ -425,8 +418,7 @@ def ends_of(counter: Node) -> tuple[Any, Any]:
 def pad_ragged_arrays(graph: Graph) -> tuple[Graph, bool]:
     """Return ``(graph, changed)``, with padded arrays instead of arrays whose size depends on a loop index.
 
-    Assumptions that sizes are equal or positive become guards. Raise ``CannotPad`` if an operation has no
-    equivalent on padded arrays.
+    Raise ``CannotPad`` if an operation has no equivalent on padded arrays.
     """
     inside = every(inner for node in graph.nodes for region in node.regions for inner in region.block.nodes)
     if not any(_is_uneven(value) for inner in inside for value in inner.outputs):
@@ -445,8 +437,7 @@ def _is_uneven(value: Value) -> bool:
 class _PaddingRewriter:
     """Rewriter of one graph to padded arrays.
 
-    While a region with arrays whose size depends on a loop index is rewritten, its nodes read values of the
-    enclosing blocks directly. Closure conversion (:func:`close`) makes them inputs of the region again.
+    While a region is rewritten, its nodes read values of the enclosing blocks directly.
     """
 
     def __init__(self) -> None:

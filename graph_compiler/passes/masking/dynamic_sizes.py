@@ -108,11 +108,9 @@ _COMPARED = {"eq": "equal", "ne": "not_equal", "ge": "greater_equal", "le": "les
 
 
 def counted_guards(graph: Graph, finders: Container[Node]) -> Graph:
-    """Return the graph with guards on ``count_nonzero`` of masks instead of guards on sizes of selections.
+    """Return the graph with guards on ``count_nonzero`` of masks instead of sizes of selections, if possible.
 
-    ``finders`` are nodes whose last operand is a mask, such as ``boolean_mask``. A guard is replaced if it
-    can be written as a comparison of the number of elements that one of them selects with a constant. If no
-    guard is replaced, return ``graph`` itself.
+    ``finders`` are nodes whose last operand is a mask, such as ``boolean_mask``.
     """
     counted = graph.derive()
     counted.guards = [_count_guard(guard, counted, finders) for guard in graph.guards]
@@ -130,10 +128,7 @@ def _count_guard(guard: Guard, graph: Graph, finders: Container[Node]) -> Guard:
 
 
 def _maker(size: Any, graph: Graph) -> Any:
-    """Return the node whose result has ``size`` elements along its parameter ``axis`` (axis 0 by default).
-
-    Return None if ``size`` is not a single symbol of such a result.
-    """
+    """Return the node whose result has ``size`` elements along its parameter ``axis``, or None."""
     (atoms, factor), *more = size.terms()
     symbol = atoms[0] if not more and factor == 1 and len(atoms) == 1 else None
     if not isinstance(symbol, Symbol) or symbol.kind != "size":
@@ -166,11 +161,7 @@ class SizesUnknown(UnsupportedOperation):
 
 @only_with(*_FIND)
 def require_known_sizes(graph: Graph, framework: str) -> tuple[Graph, bool]:
-    """Return ``(graph, False)``; raise ``SizesUnknown`` if a result in a compiled region has an unknown size.
-
-    Only results of the operations in ``_FIND`` are examined.
-    Compiled are all regions except those of calls and of custom derivatives outside of compiled regions.
-    """
+    """Return ``(graph, False)``, or raise ``SizesUnknown`` for data-dependent sizes in compiled regions."""
     problems = [f"{node.op}, for {node.origin}" for node in _unknown(graph.block, False)]
     if problems:
         lines = "\n".join(f"  {problem}" for problem in problems)
@@ -294,10 +285,7 @@ class _SelectedRows:
         return any(value in self.axes for value in values_in(structure))
 
     def add(self, node: Node) -> bool:
-        """Add ``node`` to ``nodes``, and return True if it is known to be correct on padded rows.
-
-        If it works row by row, register the axis of the rows in its outputs.
-        """
+        """Add ``node`` to ``nodes``, and return True if it is known to be correct on padded rows."""
         self.nodes[node] = None
         if self.is_combination(node):
             return not any(self.is_in(dim) for value in node.outputs for dim in value.shape)
@@ -317,11 +305,7 @@ class _SelectedRows:
         return node.op in _COMBINATIONS and _COMBINATIONS[node.op][0](node, self)
 
     def register_axis(self, value: Value, has_rows: bool) -> bool:
-        """Register in ``axes`` the only axis of ``value`` whose size depends on the number of rows.
-
-        Return True if this size is the number of rows itself. Without such an axis, return True unless
-        ``has_rows``; with several, return False.
-        """
+        """Register the axis of the rows in ``value``; return False if its shape is not supported."""
         axes = [axis for axis, dim in enumerate(value.shape) if self.is_in(dim)]
         if len(axes) != 1:
             return not axes and not has_rows
@@ -567,8 +551,7 @@ class _SizeBounder(Rewriter):
     def places_in(self, build: Builder, found: _SelectedRows) -> list[Value]:
         """Return the indices of the selected elements, one array per axis, padded with the last of them.
 
-        They are computed once for each mask, together with its entry in ``rows``. If nothing is selected,
-        all indices are 0.
+        They are computed once for each mask, together with its entry in ``rows``.
         """
         if found not in self.places:
             mask = self.value(found.mask)

@@ -38,8 +38,7 @@ _REDUCED = frozenset({"sum", "count_nonzero", "any", "prod", "all"})
 def masked_scatter_to_where(graph: Graph) -> tuple[Graph, bool]:
     """Return ``(graph, changed)``, with ``where`` instead of ``masked_scatter`` if this is possible.
 
-    The written elements must be computed from elements that the same mask selects. Sizes that have to be
-    equal are guarded.
+    The written elements must be computed from elements that the same mask selects.
     """
     sizes, block = _BlockSizes(frozenset(graph.sources())), graph.block
     made = _rewrite_block(block, sizes, {})
@@ -62,7 +61,6 @@ class _BlockSizes:
         self.guards: list[Guard] = []
 
     def within(self, node: Node, region: Region) -> _BlockSizes:
-        """Return the comparer for a ``region`` of ``node``. In a called function no size can be guarded."""
         # Different calls may pass arrays of different sizes.
         if node.op == "call":
             return _BlockSizes(frozenset())
@@ -71,11 +69,7 @@ class _BlockSizes:
         return found
 
     def are_equal(self, some: Sequence[Any], others: Sequence[Any], origin: Origin) -> bool:
-        """Return True if two shapes are equal, and add guards on sizes whose equality is not certain.
-
-        Return False if the ranks differ, if sizes differed while recording, or if a guard would read the size
-        of a value that is not in ``sources``. No guard is added then.
-        """
+        """Return True if two shapes are equal, and add guards on sizes whose equality is not certain."""
         if len(some) != len(others):
             return False
         conditions = [apply("eq", self.outward(one), self.outward(other)) for one, other in zip(some, others)]
@@ -118,11 +112,7 @@ def _written(block: Block) -> frozenset[Value]:
 
 
 def _mask_of(block: Block, node: Node) -> Value:
-    """Return the mask of a ``masked_scatter`` before it was broadcast to the array's shape.
-
-    Undo a ``broadcast_to`` of a mask with as many axes as the array, then a ``reshape`` that only appended
-    axes of size 1. Return any other mask unchanged.
-    """
+    """Return the mask of a ``masked_scatter`` before it was broadcast to the array's shape."""
     x, mask, _ = node.inputs
     for op in ("broadcast_to", "reshape"):
         made = block.maker(mask)
@@ -140,10 +130,7 @@ def _mask_of(block: Block, node: Node) -> Value:
 
 @dataclass(frozen=True, slots=True)
 class _SelectedSpan(Span):
-    """Span of the elements that a mask selects from the first axes of an array, which count as one axis.
-
-    mask: the mask.
-    """
+    """Span of the elements that a mask selects from the first axes of an array, which count as one axis."""
 
     mask: Value
 
@@ -163,11 +150,7 @@ class _SelectionBuilder(PaddedBuilder):
         return self.masks[span, 0, rank]
 
     def harmless(self, item: Any, number: Any) -> Any:
-        """Return the full array of ``item``, with unselected elements replaced by ``number``.
-
-        If their contents are unknown and the mask has the shape of the array, the target may keep them and
-        mask only their gradient. Return anything but a padded array unchanged.
-        """
+        """Return the full array of ``item``, with ``number`` or masked gradients for unselected elements."""
         mask = self.mask(item.spans) if isinstance(item, PaddedArray) else None
         if mask is None or mask.shape != item.full.shape or item.padding is not None:
             return self.fill_padding(item, number)

@@ -81,7 +81,7 @@ def _bound(span: Span) -> Any:
 
 
 class EqualSizesBuilder(Builder):
-    """Builder that assumes that the sizes in ``Unknown.if_equal`` are equal; ``Builder`` does not.
+    """Builder that assumes that the sizes in ``Unknown.if_equal`` are equal.
 
     Sizes that were at most 1 while recording stay unknown, because another call may broadcast them.
     """
@@ -143,10 +143,7 @@ class PaddedBuilder:
         return made
 
     def fill_padding(self, item: Any, number: Any) -> Any:
-        """Return the full array with ``number``, converted to its dtype, in its padding.
-
-        Return anything but a padded array unchanged.
-        """
+        """Return the full array of ``item`` with ``number`` in its padding, if it has any."""
         if not isinstance(item, PaddedArray):
             return item
         number = _typed(number, item.full.dtype)
@@ -169,8 +166,7 @@ class PaddedBuilder:
     ) -> tuple[list[Any], Mapping[Label, Span]]:
         """Align operands along axes that have equal labels, and return them with the spans by label.
 
-        ``labels`` holds a label for each axis of each operand. Labels without padded axes have no span. The
-        first span of a label is that of the results. Raise ``CannotPad`` if operands cannot be aligned.
+        ``labels`` has a label for each axis of each operand. Raise ``CannotPad`` if they cannot be aligned.
         """
         found: dict[Label, Span] = {}
         for operand, own in zip(operands, labels):
@@ -185,7 +181,7 @@ class PaddedBuilder:
     def move_to(self, item: Any, spans: Sequence[Span | None]) -> Any:
         """Return ``item`` with its valid elements moved to ``spans``.
 
-        Axes of size 1 broadcast, so they need no span. Raise ``CannotPad`` if the elements cannot be moved.
+        Raise ``CannotPad`` if the elements cannot be moved.
         """
         for axis, span in enumerate(spans):
             own = spans_of(item)[axis]
@@ -203,10 +199,7 @@ class PaddedBuilder:
         return own == span or (own.low == span.low and self.are_equal(own.size, span.size))
 
     def _moved(self, item: PaddedArray, axis: int, own: Span, span: Span) -> PaddedArray:
-        """Shift the elements of an axis from the span ``own`` to ``span``, with zeros in the padding.
-
-        Raise ``CannotPad`` unless the spans are known to have the same width.
-        """
+        """Shift the elements of an axis from the span ``own`` to ``span``, with zeros in the padding."""
         if not self.are_equal(own.width, span.width):
             raise CannotPad
         build, full = self.build, self.fill_padding(item, 0)
@@ -259,7 +252,6 @@ class PaddedRewrite:
     """Node to be rewritten for padded arrays.
 
     padded: builder of the new operations.
-    node: the original node.
     operands: the replacements of the node's operands: values, padded arrays and numbers.
     steps: bounds of sizes that depend on loop indices.
     """
@@ -278,10 +270,9 @@ class PaddedRewrite:
             raise CannotPad
 
     def span_of(self, width: Any) -> Span | None:
-        """Return a span for an axis of ``width`` valid elements that is long enough in all iterations.
+        """Return a span for an axis of ``width`` valid elements; None if it does not depend on a loop index.
 
-        Return None if ``width`` does not depend on a loop index. Raise ``CannotPad`` if it does and no upper
-        bound is known.
+        Raise ``CannotPad`` if it does and no upper bound is known.
         """
         if not self.steps.reads_step(width):
             return None
@@ -343,10 +334,7 @@ def _by_element(rewrite: PaddedRewrite) -> Any:
 
 
 def _safe_by_element(rewrite: PaddedRewrite, safe: tuple[float, ...]) -> Any:
-    """Apply an elementwise operation whose result and gradients are finite for the operands ``safe``.
-
-    The padding of each array operand is made harmless by its number in ``safe``.
-    """
+    """Apply an elementwise operation whose result and gradients are finite for the operands ``safe``."""
     rank, padded = rewrite.node.outputs[0].ndim, rewrite.padded
     operands, found = padded.align(rewrite.operands, _labels(rewrite.operands, rank))
     spans = [found.get(axis) for axis in range(rank)]
@@ -388,9 +376,7 @@ def _getitem(rewrite: PaddedRewrite) -> Any:
 def _item(rewrite: PaddedRewrite, item: Any, own: Span | None, size: Any) -> tuple[Any, Span | None]:
     """Return the new item of a key, and the span of the axis in the result.
 
-    ``own`` is the span of the indexed axis, or None if all its ``size`` elements are valid. The resulting
-    span is None if the item is an index, or if all selected elements are valid. Raise ``CannotPad`` for a
-    slice whose step is not 1 and whose length depends on a loop index.
+    ``own`` is the span of the indexed axis, or None if all its ``size`` elements are valid.
     """
     if not isinstance(item, tuple):
         # A negative index counts from the last valid element, not from the end of the padding.
@@ -414,7 +400,7 @@ def _setitem(rewrite: PaddedRewrite) -> Any:
     """Write a value to the elements of an unpadded array that a key selects.
 
     A slice whose length depends on the loop index is replaced by the whole axis; elements outside of the
-    slice keep their old values. Raise ``CannotPad`` if this is not possible.
+    slice keep their old values.
     """
     x, value = rewrite.operands
     if isinstance(x, PaddedArray):
@@ -469,8 +455,7 @@ def _copied(rewrite: PaddedRewrite) -> Any:
 def _reduced(rewrite: PaddedRewrite, neutral: Callable[[str], Any], needs_one: bool = False) -> Any:
     """Reduce the full array, with the identity element of the reduction in the padding.
 
-    ``neutral`` returns that element for a dtype. With ``needs_one``, raise ``CannotPad`` if a reduced axis is
-    padded and not known to have a valid element.
+    With ``needs_one``, raise ``CannotPad`` unless the padded axes are known to have a valid element.
     """
     (x,) = rewrite.operands
     axes = normalise_axes(rewrite.params["axis"], len(x.spans))
@@ -504,11 +489,7 @@ def _norm(rewrite: PaddedRewrite) -> Any:
 
 
 def _place(rewrite: PaddedRewrite, neutral: Callable[[str], Any]) -> Any:
-    """Compute ``argmax`` or ``argmin``, with the index counted from the first valid element.
-
-    ``neutral`` returns, for a dtype, the number that fills the padding. Raise ``CannotPad`` if the axis is
-    padded and not known to have a valid element, or if several axes are searched at once.
-    """
+    """Compute ``argmax`` or ``argmin``, with the index counted from the first valid element."""
     (x,), axis = rewrite.operands, rewrite.params["axis"]
     if axis is None:
         if len(x.spans) > 1:
@@ -545,10 +526,7 @@ def _contracted(rewrite: PaddedRewrite, labels: Sequence[Sequence[Any]], result:
 
 
 def _summed(operand: Any, own: Sequence[Any], result: Sequence[Any]) -> Any:
-    """Return ``operand`` without spans along the axes that the result keeps.
-
-    Return it unchanged if it is not padded, has no more axes than the result, or has padding of 0.
-    """
+    """Return ``operand`` without spans along the axes that the result keeps."""
     # Padding along these axes only affects padding of the result. The caller takes gradients of the fully
     # masked operands instead, because a cotangent of 0 would be multiplied by the padding, which may be
     # infinite.
@@ -608,10 +586,7 @@ def _always(number: float) -> Callable[[str], Any]:
 
 
 def _end(dtype: str, sign: int) -> Any:
-    """Return the largest number of a dtype, or with ``sign`` -1 the smallest; for floats, an infinity.
-
-    Raise ``CannotPad`` for other dtypes than floats and integers.
-    """
+    """Return the largest number of a dtype, or with ``sign`` -1 the smallest; for floats, an infinity."""
     if is_floating(dtype):
         return sign * inf
     if not is_integer(dtype):

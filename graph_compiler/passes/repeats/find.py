@@ -22,8 +22,7 @@ class RepeatedRun(NamedTuple):
 
     first: index of the first item.
     end: index after the last item. The last repetition may be incomplete.
-    period: number of items in a repetition. From ``first + period`` to ``end``, each item equals the one
-        ``period`` places before it.
+    period: number of items in a repetition.
     """
 
     first: int
@@ -34,9 +33,8 @@ class RepeatedRun(NamedTuple):
 def find_repeated_runs(keys: list[Any], fewest: int) -> Iterator[RepeatedRun]:
     """Yield runs of ``keys`` with at least ``fewest`` repetitions; ``fewest`` is 3 or more.
 
-    Runs are ordered by their period, rounded up to a power of 2. The algorithm is prefix doubling: keys are
-    numbered, and the numbers of windows of ``2 w`` keys follow from those of ``w`` keys. Equal windows of
-    ``w`` keys at two positions that are ``w / 2 < p <= w`` apart repeat with period ``p``.
+    The algorithm is prefix doubling: keys are numbered, and the numbers of windows of ``2 w`` keys follow
+    from those of ``w`` keys.
 
     >>> [*find_repeated_runs(["a", *["b", "c"] * 3, "d"], 3)], [*find_repeated_runs(["a", "b", "a"], 3)]
     ([RepeatedRun(first=1, end=7, period=2)], [])
@@ -104,7 +102,7 @@ class NodeSignature:
 class SignatureCache:
     """Cache of signatures that depend on the node alone, shared by passes that visit the same nodes.
 
-    If ``sizes`` is False, the keys leave out the sizes of arrays, except for those inside regions.
+    sizes: False to leave the sizes of arrays outside of regions out of the keys.
     """
 
     def __init__(self, sizes: bool = True) -> None:
@@ -115,10 +113,9 @@ class SignatureCache:
         self._regions: dict[int, tuple[Region, int]] = {}
 
     def of(self, node: Node, unsized: Collection[Value] = ()) -> NodeSignature:
-        """Return the signature of ``node``, cached if ``unsized`` is empty.
+        """Return the signature of ``node``, whose key leaves out the sizes of the values ``unsized``.
 
-        The key leaves out the sizes of the values ``unsized``. Raise ``TypeError`` if an argument is not
-        hashable.
+        Raise ``TypeError`` if an argument is not hashable.
         """
         row = self._rows.get(node) if not unsized else None
         if row is None:
@@ -143,9 +140,10 @@ class SignatureCache:
 class GraphSignatures:
     """Cache of the signatures of the nodes of one graph.
 
-    Nodes that must not be part of a loop get a key that equals no other. Checks are among them unless
-    ``with_checks``, and nodes that sample random numbers unless ``with_draws``. So are other nodes that touch
-    memory which is written to or shared, unless its owner is in ``written``.
+    A node that must not be part of a loop gets a key that equals no other.
+
+    with_checks, with_draws: True if checks, and nodes that sample random numbers, may be part of a loop.
+    written: owners of written memory that nodes of a loop may touch.
     """
 
     def __init__(
@@ -200,10 +198,7 @@ def _draws(node: Node) -> bool:
 
 
 def _key(node: Node, leaves: list[Any], keys: SignatureCache, unsized: Collection[Value]) -> Any:
-    """Return the part of ``node`` that equal iterations share, and append the rest to ``leaves``.
-
-    The sizes of ``unsized`` are left out.
-    """
+    """Return the part of ``node`` that equal iterations share, and append the rest to ``leaves``."""
     origin, record, read = node.origin, node.record, _Reading(node, leaves, keys, unsized)
     outputs = tuple([read.spec(value) for value in node.outputs])
     parts = [
@@ -307,7 +302,6 @@ class Slot(NamedTuple):
 class EarlierResult(NamedTuple):
     """Pattern of a leaf that reads a result of its own step or of an earlier one.
 
-    slot: the result.
     distance: number of steps since it was computed; 0 for the leaf's own step.
     """
 
@@ -354,8 +348,6 @@ def sources_of_sizes(value: Value) -> list[Any]:
 class IndexedBlock:
     """Block with the signatures of its nodes, and lookup tables.
 
-    block: the block.
-    rows: the signature of each node.
     place: node index and output index of each value that the block computes.
     users: for each value that is read, indices of the nodes that read it; -1 means an output of the block.
     """
@@ -385,7 +377,6 @@ class IndexedBlock:
 class RepeatedSteps:
     """Run of ``count`` repetitions (steps) of ``period`` nodes each, from node ``first`` of a block on.
 
-    program: the block.
     patterns: for each node of a step, the patterns of its leaves; empty before they are determined.
     """
 
@@ -418,8 +409,7 @@ class RepeatedSteps:
     def sizing(self, step: int, place: int) -> Iterator[tuple[Value, Slot | None]]:
         """Yield results of other nodes of the steps that appear in the sizes of the results of a node.
 
-        The node is the one at ``place`` of ``step``. Each result is paired with its slot, or with None if it
-        is of another step.
+        Each is paired with its slot, or with None if it is of another step.
         """
         outputs = self.node(step, place).outputs
         for source in dict.fromkeys(source for value in outputs for source in sources_of_sizes(value)):
@@ -443,11 +433,7 @@ def _shift(pattern: Pattern, steps: int) -> Pattern:
 def fit_steps(
     program: IndexedBlock, first: int, period: int, count: int, fewest: int
 ) -> RepeatedSteps | None:
-    """Return at least ``fewest`` consecutive steps whose leaves follow patterns, or None if none are found.
-
-    They are among the ``count`` steps of ``period`` nodes that begin at node ``first``. Instead of results of
-    steps before the loop, its first steps may read any value from before the loop.
-    """
+    """Return at least ``fewest`` consecutive steps whose leaves follow patterns; None if none are found."""
     low = 0
     while count - low >= fewest:
         # Compare steps a little after the first one, whose leaves still come from before the run.
@@ -472,10 +458,7 @@ class _PatternFit:
         self.program, self.bare = steps.program, steps
 
     def steps(self, low: int) -> tuple[RepeatedSteps, int, int] | None:
-        """Return the steps with their patterns, and the first and the end of the range in which these fit.
-
-        The range begins at ``low`` or later and may be empty. Return None if a leaf has no pattern.
-        """
+        """Return the steps with patterns, and the first and end of those that fit; None if none are found."""
         patterns = []
         for place in range(self.period):
             pairs = zip(self.bare.leaves(self.about, place), self.bare.leaves(self.about + 1, place))
@@ -529,8 +512,7 @@ class _PatternFit:
     def _fits(self, step: int, begin: int | None = None) -> bool:
         """Return True if the leaves of ``step`` follow the patterns.
 
-        If ``begin`` is given, leaves whose pattern is a result of a step before ``begin`` may be any value
-        that is known before step ``begin``.
+        With ``begin``, results of steps before it may be any values that are known before that step.
         """
         for place, row in enumerate(self.whole.patterns):
             for leaf, pattern in zip(self.whole.leaves(step, place), row):
@@ -557,7 +539,7 @@ class _PatternFit:
         return index is None or index[0] < self.first + begin * self.period
 
     def _known_from(self) -> int:
-        """Return a step before which all invariant values have been computed; 0 or less means any step."""
+        """Return a step before which the invariant values have been computed."""
         same = (
             pattern.value for row in self.whole.patterns for pattern in row if isinstance(pattern, Invariant)
         )
@@ -597,10 +579,9 @@ class CounterSequences:
         self.made: dict[Any, tuple[Node, Value]] = {}
 
     def given(self, node: Node, row: Sequence[Pattern], place: int) -> list[Node] | None:
-        """Return nodes that compute ``node`` with rows of sequences instead of its changing numbers.
+        """Return nodes that compute ``node`` with rows of sequences instead of its changing numbers, or None.
 
         ``node`` is the node at ``place`` of the last step, and ``row`` has the patterns of its leaves.
-        Return None if a changing number cannot be replaced.
         """
         changing = {
             at: pattern
@@ -671,11 +652,7 @@ class CounterSequences:
         return parts.get(False, 0), parts[True]
 
     def _operand(self, node: Node, numbers: list[Any]) -> Value | None:
-        """Return a scalar that is ``numbers[i]`` in step ``i``, of the dtype of the arrays of ``node``.
-
-        Return None if ``node`` is not an operation on arrays of one dtype, if the dtype is not in ``_EXACT``
-        or does not fit the numbers, or if the list of numbers would be too long.
-        """
+        """Return a scalar that is ``numbers[i]`` in step ``i``, as an operand of ``node``, or None."""
         arrays = node.outputs if node.op == "where" else node.inputs
         dtypes = {item.dtype for item in arrays if isinstance(item, Value)}
         dtype = dtypes.pop() if len(dtypes) == 1 else ""
@@ -696,10 +673,7 @@ class CounterSequences:
         return self._list(dtype, tuple(numbers)) if dtype in _EXACT and len(numbers) <= _MOST_LISTED else None
 
     def _index(self, node: Node, number: Pattern) -> Size | None:
-        """Return ``number`` as a size that depends on the loop index, for the key of ``node``.
-
-        Return None if ``node`` has no key, or if ``number`` is no integer or changes its sign.
-        """
+        """Return ``number`` as a size that depends on the loop index, for the key of ``node``, or None."""
         # A negative index counts from the end, so the sign must not change.
         if (
             node.op not in _KEYED

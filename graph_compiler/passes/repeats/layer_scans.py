@@ -65,11 +65,7 @@ class _LayerLoop:
 
     @classmethod
     def of(cls, graph: Graph, layers: Sequence[Node]) -> _LayerLoop | None:
-        """Return the loop that replaces the calls ``layers``, which are in program order, or None.
-
-        Return None if the sizes of the calls differ, if an operand changes from layer to layer in a way that
-        fits no attribute of this class, or if ``carried`` or ``stacked`` would be empty.
-        """
+        """Return the loop that replaces the calls ``layers``, which are in program order, or None."""
         weights = set(graph.parameters.values())
         # One body cannot have two sizes for the same symbol.
         if any(layer.regions[0].sizes != layers[0].regions[0].sizes for layer in layers):
@@ -99,7 +95,6 @@ class _LayerLoop:
         """Return the nodes of the graph with the loop instead of the calls.
 
         Nodes between the calls that do not depend on a layer move before the loop, the others after it.
-        Indices of layers that nothing else reads are left out.
         """
         own, first = set(self.layers), graph.nodes.index(self.layers[0])
         end = graph.nodes.index(self.layers[-1]) + 1
@@ -188,9 +183,9 @@ class _LayerLoop:
     def _body(self, kept: Sequence[int], turns: Sequence[Value], choices: Sequence[Value]) -> Body:
         """Return one layer as a scan body.
 
-        Its outputs are the carry and the results with the indices ``kept``, which the scan stacks. An
-        operand that repeats with a fixed period is a row of an array in ``choices``. ``turns`` has the
-        indices of these rows, one sequence for each period.
+        kept: indices of the results that the scan stacks.
+        choices: arrays of operands that repeat with a fixed period.
+        turns: indices of rows of these arrays, one sequence for each period.
         """
         first, nodes = self.layers[0], list[Node]()
         region = first.regions[0]
@@ -225,10 +220,7 @@ def _index(values: Sequence[Value], item: Any) -> int | None:
 
 
 def _turns(operands: Sequence[Any]) -> int:
-    """Return the smallest period of ``operands``, from 2 to ``_MOST_TURNS``; 0 if there is none.
-
-    Also return 0 if an operand is no array, or if they differ in shape or dtype.
-    """
+    """Return the smallest period of ``operands``, from 2 to ``_MOST_TURNS``; 0 if there is none."""
     fits = (
         turns
         for turns in range(2, min(_MOST_TURNS, len(operands) - 1) + 1)

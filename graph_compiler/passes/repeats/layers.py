@@ -41,13 +41,7 @@ _SHORTEST = 3
 
 
 class Difference(NamedTuple):
-    """Number by which two names differ.
-
-    before: the text before the number.
-    after: the text after it.
-    one: the number in the first name.
-    other: the number in the second name.
-    """
+    """Number by which two names differ, in both names, with the text before and after it."""
 
     before: str
     after: str
@@ -57,8 +51,6 @@ class Difference(NamedTuple):
 
 def difference(one: str, other: str) -> Difference | None:
     """Return the only number by which two names differ; None if they are equal or differ otherwise.
-
-    Return None as well if one of the two numbers has leading zeros.
 
     >>> difference("layers.0.fc2.weight", "layers.1.fc2.weight")
     Difference(before='layers.', after='.fc2.weight', one=0, other=1)
@@ -82,8 +74,7 @@ class Numbering(NamedTuple):
 
     parts: the parts of the paths without their numbers.
     place: index of the first part whose number differs.
-    one: that number in the first path.
-    other: that number in the second path.
+    one, other: that number in the two paths.
     """
 
     parts: tuple[str, ...]
@@ -98,9 +89,6 @@ class Numbering(NamedTuple):
 
 def numbering(one: str, other: str) -> Numbering | None:
     """Return how the trailing numbers of the parts of two paths differ. Dots and slashes separate parts.
-
-    Return None if the parts differ in more than trailing numbers, or not at all. A part without a number
-    has the number 0, as in Keras.
 
     >>> numbering("residual/dense_1/kernel", "residual_1/dense_3/kernel")
     Numbering(parts=('residual', 'dense', 'kernel'), place=0, one=0, other=1)
@@ -146,10 +134,7 @@ class ArrayNames:
 
 
 def word(parts: Sequence[str]) -> str:
-    """Return a name for layers whose paths start with ``parts``: their last ASCII word, in lower case.
-
-    A final ``s`` is dropped from words of more than three letters, unless they end as singulars do: in
-    ``is``, ``ss`` or ``us``. Return ``"layer"`` if there is no word or it has fewer than three letters.
+    """Return a name for one of the layers whose paths start with ``parts``.
 
     >>> word(["encoder", "layers", ""]), word(["residual_block"]), word(["transformer", "h", ""])
     ('layer', 'block', 'layer')
@@ -167,11 +152,7 @@ def word(parts: Sequence[str]) -> str:
 def layers_in(
     program: IndexedBlock, run: RepeatedRun, names: ArrayNames, fewest: int
 ) -> RepeatedSteps | None:
-    """Return ``run`` divided into layers, or None if no division has at least ``fewest`` layers.
-
-    A layer begins between two nodes that read arrays (mostly weights) with different numbers in their names.
-    The first layer must read such an array.
-    """
+    """Return ``run`` divided into layers, or None if no division has at least ``fewest`` layers."""
     cuts = _LayerBoundaries(program, run, names)
     counted = [(first, (run.end - first) // run.period) for first in cuts.places()]
     ranked = [
@@ -216,11 +197,7 @@ class _LayerBoundaries:
         return len({number for number in self.numbers[begin : begin + self.period] if number is not None})
 
     def strides(self, first: int, count: int) -> int:
-        """Return how many different increments the numbers of consecutive layers have; 1 for 0, 1, 2 ...
-
-        The numbers are in the names of arrays that the first node with a number in its layer reads, and its
-        counterparts in the ``count`` layers from node ``first`` on. A missing number counts as 0.
-        """
+        """Return how many different increments the numbers of consecutive layers have; 1 for 0, 1, 2 ..."""
         begin = first - self.run.first
         place = next(place for place in range(begin, begin + self.period) if self.numbers[place] is not None)
         numbers = [self.numbers[place + layer * self.period] or 0 for layer in range(count)]
@@ -259,16 +236,13 @@ class LayerCalls:
 class GraphMemory:
     """Aliasing information of a graph.
 
-    aliases: views and writes.
-    results: the arrays that the graph returns, and the owners of their memory. A node that makes one of these
-        is not hoisted out of the layers, even if it computes the same in each of them.
+    results: the arrays that the graph returns, and the owners of their memory.
     """
 
     aliases: Aliases
     results: set[Value]
 
     def written(self, values: Iterable[Value]) -> set[Value]:
-        """Return those owners of the memory of ``values`` that some node writes to."""
         return (
             self.aliases.written.intersection(map(self.aliases.base_of, values))
             if self.aliases.written
@@ -277,7 +251,6 @@ class GraphMemory:
 
 
 def calls_of(steps: RepeatedSteps, names: ArrayNames, memory: GraphMemory) -> LayerCalls | None:
-    """Return the calls that replace the layers ``steps``; None if these cannot share one function."""
     writing = _CallBuilder(steps, names, memory)
     nodes = writing.nodes() if writing.settle() else None
     return None if nodes is None else LayerCalls(steps.first, steps.end, nodes)
@@ -299,10 +272,7 @@ class _CallBuilder:
 
     # ------------------------------------------------------------------------------ sources of leaves
     def settle(self) -> bool:
-        """Fill ``sources``, and ``shared`` with the nodes that can be shared by all layers.
-
-        Return False if the layers cannot share one function.
-        """
+        """Fill ``sources`` and ``shared``; return False if the layers cannot share one function."""
         for place in range(self.steps.period):
             columns = zip(*(self.steps.leaves(layer, place) for layer in self.layers))
             row = [self._source(leaves) if isinstance(leaves[0], Value) else None for leaves in columns]
@@ -318,8 +288,7 @@ class _CallBuilder:
     def _source(self, leaves: LayerValues) -> Source:
         """Return the source of a leaf: a slot of its own layer, or one value per layer from outside.
 
-        A result of a shared node counts as a value from outside. Return an empty tuple if the leaf is the
-        layer's own result in some layers only, or if layers read different results of their own.
+        Return an empty tuple if the layers have no common source.
         """
         slots = {self._slot(layer, leaf) for layer, leaf in enumerate(leaves)}
         if len(slots) > 1:
@@ -351,10 +320,7 @@ class _CallBuilder:
         )
 
     def _keeps_memory(self, layer: int, place: int) -> bool:
-        """Return True if memory that is written to and that a node touches belongs to the node's layer alone.
-
-        The node is the one at ``place`` of ``layer``.
-        """
+        """Return True if the written memory that a node touches belongs to the node's layer alone."""
         node = self.steps.node(layer, place)
         own = all(
             self._slot(layer, owner) is not None for owner in self.memory.written((*node.uses, *node.writes))
@@ -372,10 +338,7 @@ class _CallBuilder:
 
     # ------------------------------------------------------------------------------ shared region
     def nodes(self) -> list[Node] | None:
-        """Return the nodes that all layers share and the calls; :meth:`settle` must have returned True.
-
-        Return None if the layers cannot share one function.
-        """
+        """Return the shared nodes and the calls, or None if the layers cannot share one function."""
         for place in range(self.steps.period):
             if place not in self.shared and not self._add(place):
                 return None
@@ -461,10 +424,7 @@ class _CallBuilder:
 
 
 def _with_common_module(node: Node, other: Node) -> Node:
-    """Return ``node`` with ``*`` for the parts in which the module paths of two layers differ.
-
-    Return it unchanged if the paths are equal or differ in length.
-    """
+    """Return ``node`` with ``*`` for the parts in which the module paths of two layers differ."""
     own, module = node.origin.module.split("."), other.origin.module.split(".")
     # Paths of different lengths have no common pattern.
     if own == module or len(own) != len(module):
@@ -487,8 +447,7 @@ _SMALLEST = 8
 def repeated_layers(graph: Graph, keys: SignatureCache | None = None) -> tuple[Graph, bool]:
     """Return ``(graph, changed)``, with equal layers as calls of one region.
 
-    Guards on sizes that a layer computes become checks in the region. ``keys`` is a cache of signatures that
-    other passes share; None makes a new one.
+    ``keys`` is a cache of signatures that other passes share; None makes a new one.
     """
     # Comparing names is much cheaper than describing all nodes, and most graphs have no numbered layers.
     if len(graph.nodes) + len(graph.guards) < FEWEST * _SMALLEST or not (
@@ -534,10 +493,7 @@ def _without_guards(graph: Graph, guards: Iterable[Guard]) -> Graph:
 
 
 def _with_checks(graph: Graph) -> tuple[tuple[Node, ...], dict[Node, Guard]]:
-    """Return the nodes with a check node for each of ``graph.inner_guards()``, and the guard of each check.
-
-    A check follows the last node that computes one of its sizes, or comes first if no node computes one.
-    """
+    """Return the nodes with a check node for each of ``graph.inner_guards()``, and the guard of each."""
     made = {value: place for place, node in enumerate(graph.nodes) for value in node.outputs}
     behind: dict[int, list[Node]] = {}
     checks: dict[Node, Guard] = {}
@@ -562,10 +518,6 @@ def _find_layers(program: IndexedBlock, names: ArrayNames, memory: GraphMemory) 
 
 
 def _trim_taken(run: RepeatedRun, taken: set[int]) -> RepeatedRun | None:
-    """Return the run without the nodes at its ends whose indices are in ``taken``.
-
-    Return None if fewer than ``FEWEST`` periods are left, or if a node between them is taken.
-    """
     first, end, period = run
     while first < end and first in taken:
         first += 1

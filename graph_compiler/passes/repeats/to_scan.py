@@ -52,10 +52,7 @@ def name_of(node: Node) -> str:
 
 
 def takes_row(node: Node) -> bool:
-    """Return True if ``node`` indexes the first axis of an array by an int, as in ``x[i]`` or ``x[i, 1:]``.
-
-    The first leaves of its signature are then ``x`` and ``i``.
-    """
+    """Return True if ``node`` indexes the first axis of an array by an int, as in ``x[i]``."""
     if name_of(node) not in _ROWS or not isinstance(node.inputs[0], Value) or len(node.outputs) != 1:
         return False
     key = _key(node)
@@ -67,10 +64,7 @@ def _key(node: Node) -> Any:
 
 
 def rows_node(node: Node, first: int, by: int, count: int) -> Node:
-    """Return a node that takes the rows ``first``, ``first + by``, ... of the array of ``node``.
-
-    ``count`` is their number.
-    """
+    """Return a node that takes ``count`` rows, ``first``, ``first + by``, ..., of the array of ``node``."""
     (array, *_), end = node.inputs, first + by * (count - 1) + 1
     # A stop of 0 would mean the first row, not the end, if rows are counted from the end.
     stop = None if end == 0 else end
@@ -81,10 +75,7 @@ def rows_node(node: Node, first: int, by: int, count: int) -> Node:
 
 
 def rest_node(node: Node, row: Value) -> Node | None:
-    """Return the node that computes the result of ``node`` from ``row``: ``row[1:]`` for ``x[i, 1:]``.
-
-    Return None if the result is the row itself, as for ``x[i]``.
-    """
+    """Return the node that computes the result of ``node`` from ``row``; None if that is the row itself."""
     key = _key(node)
     left = key[1:] if isinstance(key, tuple) else ()
     if all(part in (_WHOLE, Ellipsis) for part in left):
@@ -102,11 +93,7 @@ def _recorded_index(node: Node, array: Value, index: Any, value: Value) -> Node:
 
 
 def stacked_arrays(node: Node) -> Sequence[Any] | None:
-    """Return the arrays that ``node`` stacks, or in a canonical graph concatenates, along the first axis.
-
-    Return None for other nodes, for a negative axis or a keyword such as ``dtype``, and if an item is not an
-    array.
-    """
+    """Return the arrays that ``node`` stacks or concatenates along the first axis, or None."""
     name = name_of(node)
     if name not in (_STACKS | _JOINS if node.record is None else _STACKS) or not node.params.keys() <= {
         "axis",
@@ -123,8 +110,7 @@ def stacked_arrays(node: Node) -> Sequence[Any] | None:
 def parts_joined(node: Node, first: int, steps: Value) -> Sequence[Node]:
     """Return canonical nodes that compute the result of ``node`` from the stacked results of all steps.
 
-    ``steps`` is the array of stacked results. Its rows replace as many arrays of ``node``, from index
-    ``first`` on. The arrays before and after these stay.
+    The rows of ``steps`` replace as many arrays of ``node``, from index ``first`` on.
     """
     scratch = Graph("scratch", "canonical")
     build, is_stack = Builder(scratch, node.origin), name_of(node) in _STACKS
@@ -172,11 +158,7 @@ class TrimmedSteps(NamedTuple):
 
 
 def trim_steps(steps: RepeatedSteps, fewest: int) -> TrimmedSteps | None:
-    """Return ``steps``, cut at the end so that later nodes read only results that a loop can return.
-
-    Return None if fewer than ``fewest`` steps are left, or not more than the number of steps that a step
-    looks back.
-    """
+    """Cut ``steps`` so that later nodes read results that a loop can return; None if too few are left."""
     while steps.count >= max(fewest, _lookback(steps) + 1):
         # Nodes of the steps that were cut off now read results from outside, so both are found again.
         gathered = list(_find_gathered(steps))
@@ -236,11 +218,7 @@ def _gather(steps: RepeatedSteps, slot: Slot, user: int, place: int, has_others:
 
 
 def _first_used(steps: RepeatedSteps, gathered: set[tuple[Slot, int]]) -> int | None:
-    """Return the first step with a result that is used outside of the steps and that a loop cannot return.
-
-    A loop returns results in ``gathered``, and those late enough to be in the final carry. Return None if
-    there is no such step.
-    """
+    """Return the first step with a result that is used outside of the steps and that a loop cannot return."""
     return next(
         (step for step in range(steps.count) if any(True for _ in _used_after(steps, step, gathered))), None
     )
@@ -471,10 +449,7 @@ class _ScanBuilder:
         return LoopReplacement(instead, replaced, len(self.carried) - len(self.zeros))
 
     def _finals(self) -> Iterator[Value]:
-        """Yield the values of the final carry: those of the unrolled steps, so that users need no change.
-
-        If the carry has a value twice, the second is a new value.
-        """
+        """Yield the values of the final carry, which are those of the unrolled steps where possible."""
         given: set[Value] = set()
         for item in self.carried:
             value = self.steps.value(self.steps.count - len(item.before), item.slot)
@@ -506,8 +481,7 @@ _HARMLESS = frozenset({
 def with_whole_last_step(steps: RepeatedSteps) -> Block | None:
     """Return the block with the missing nodes of an incomplete step after ``steps`` added, or None.
 
-    Dead code elimination removes from the last step what only a next one would read. Return None if no
-    further step begins after ``steps``, if no node of it is missing, or if a node cannot be added safely.
+    Dead code elimination removes from the last step what only a next one would read.
     """
     block, period = steps.program.block, steps.period
     made: list[Node] = []
@@ -543,10 +517,7 @@ def _is_harmless(node: Node) -> bool:
 
 
 def _continues(steps: RepeatedSteps, place: int, at: int, made: Sequence[Node]) -> bool:
-    """Return True if node ``at`` of the block is the one at ``place`` of the step after ``steps``.
-
-    ``made`` are the nodes before it in that step.
-    """
+    """Return True if node ``at`` of the block is the one at ``place`` of the step after ``steps``."""
     rows = steps.program.rows
     if rows[at].key != rows[steps.first + place].key:
         return False
@@ -597,11 +568,11 @@ _MOST_INNER = 8
 
 
 def rolled(fewest: int, counts: bool = False, keys: SignatureCache | None = None) -> GraphPass:
-    """Return a pass that turns ``fewest`` or more repetitions of nodes into a ``scan``, if possible.
+    """Return a pass that turns repetitions of nodes into a ``scan``, if possible.
 
-    ``fewest`` is raised to 3 if it is less, and lowered to 4 for nodes with branches or loops. With
-    ``counts``, a loop index may be the bound of a slice. ``keys`` is a cache of signatures shared with other
-    passes.
+    fewest: fewest repetitions, at least 3; at most 4 count for nodes with branches or loops.
+    counts: True if a loop index may be the bound of a slice.
+    keys: cache of signatures shared with other passes.
     """
     fewest = max(fewest, FEWEST)
 
@@ -700,9 +671,8 @@ class _RollingRound:
     def _roll(self, run: RepeatedRun) -> None:
         """Replace ``run`` by a loop, or do nothing if no loop is found.
 
-        Several nodes are tried as the first of a step, and the loop with the smallest carry is used. If no
-        loop has one period as its step, try several periods, because a step may contain a short unrolled loop
-        with numbers of its own.
+        Several periods are tried as one step, because a step may contain a short unrolled loop with its own
+        numbers.
         """
         nodes = self.program.block.nodes[run.first : run.first + run.period]
         fewest = _fewest_of(nodes, self.fewest)

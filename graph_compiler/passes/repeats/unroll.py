@@ -25,11 +25,8 @@ from ..lowering.layout import changes_layout
 def inlined_calls(graph: Graph, prefers: Container[str] | None = None) -> tuple[Graph, bool]:
     """Return ``(graph, changed)``, with plain calls inlined, except for those in regions.
 
-    Calls with ``checkpoint`` or ``strong_zero`` are not plain.
-
-    With ``prefers``, inline only functions that may take or return channels-last arrays if the operations in
-    ``prefers`` run in that layout. ``*`` in the module path of an inlined node is replaced by the part at
-    this index in the path of its call.
+    Calls with ``checkpoint`` or ``strong_zero`` are not plain. With ``prefers``, inline only functions that
+    may take or return channels-last arrays if the operations in ``prefers`` run in that layout.
     """
     block = graph.block
     if not any(map(_is_plain, block.nodes)):
@@ -69,10 +66,7 @@ def _inline(block: Block, is_written_out: Callable[[Node], bool]) -> Block:
 
 
 def _in_module(node: Node, path: list[str]) -> Node:
-    """Return ``node`` with each ``*`` in its module path (``layer.*.norm``) replaced from ``path``.
-
-    The replacement is the part of ``path`` at the same index; without one, ``*`` stays.
-    """
+    """Return ``node`` with each ``*`` in its module path (``layer.*.norm``) replaced from ``path``."""
     own = node.origin.module.split(".")
     module = ".".join(
         path[place] if part == "*" and place < len(path) else part for place, part in enumerate(own)
@@ -81,10 +75,7 @@ def _in_module(node: Node, path: list[str]) -> Node:
 
 
 def without_checks(graph: Graph) -> Graph:
-    """Return the graph with calls inlined (:func:`inlined_calls`) and without check nodes.
-
-    Check nodes in the regions that remain are kept.
-    """
+    """Return the graph with calls inlined, and without check nodes outside of the regions that remain."""
     found = inlined_calls(graph)[0]
     return found.derive(nodes=[node for node in found.nodes if node.op != GUARD])
 
