@@ -242,7 +242,7 @@ Ends = Mapping[Value, "tuple[Any, Any]"]
 
 @only_with(*_OPENED)
 def bounded_loops(graph: Graph) -> tuple[Graph, bool]:
-    """Return ``(graph, changed)``, with upper bounds for trip counts that depend on a loop index, where known.
+    """Return ``(graph, changed)``, with known upper bounds for trip counts that depend on a loop index.
 
     A branch skips the iterations beyond the actual trip count.
     """
