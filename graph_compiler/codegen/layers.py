@@ -1,9 +1,7 @@
 """Weights of repeated layers, which generated code reads by layer index or stacked as one array.
 
-``indexed_weights_by_block`` finds weights for ``parameters[f"layer.{index}.weight"]``, ``stacks_of`` those
-for ``stacked_weights(parameters, "encoder.layer.*.weight", range(12))``. The helper ``stacked_weights``
-returns the stacked array if ``parameters`` contains it, and otherwise stacks the weights. So the generated
-function also accepts the weights under their own names.
+Generated code has ``parameters[f"layer.{index}.weight"]``, or
+``stacked_weights(parameters, "encoder.layer.*.weight", range(12))``.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Writer of the nodes of one block as lines: names, sizes, contexts, and ``del`` of large values.
 
-The block of the graph is the outermost scope. An operation with regions writes each of them in an inner
-scope: a nested function, the body of a statement, or a separate function. In the first two, captured values
-keep their outer names, since Python functions close over names.
+The block of the graph is the outermost scope. The regions of an operation are written in inner scopes.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Protocol of assumptions about a call, beyond the structure, dtypes and ranks of its arguments.
 
-Each kind is one class. :class:`~graph_compiler.ir.graph.Guard` is in this package because its condition
-is part of the program; the kinds about arguments are in the module ``assumptions``. Matching and
-``explain`` iterate over assumptions without knowing the kinds.
+The kinds about arguments are in the module ``assumptions``.
 """
 
 from __future__ import annotations

@@ -321,7 +321,7 @@ DEEPEST = 16
 class Block:
     """Straight-line code.
 
-    inputs: values that the nodes may read.
+    inputs: values that are passed to the block.
     nodes: operations in program order.
     outputs: results of the block: values, symbolic sizes or numbers.
     """

@@ -155,9 +155,7 @@ def custom_derivative(
       *cotangents, *operands)`` returns the cotangents of the differentiated operands. ``forward(*operands)``
       returns the results, which replace those of the function where a gradient is taken, then the residuals.
 
-    For second derivatives the code of the rule is differentiated. Its derivatives with respect to the results
-    use the rule again, those with respect to the residuals the code of the forward function. The cotangent
-    of a complex array is the conjugate of JAX's, as in torch and TensorFlow.
+    The cotangent of a complex array is the conjugate of JAX's, as in torch and TensorFlow.
     """
     function, *others, rule = regions
     results = function.specs_outside()
