@@ -310,7 +310,6 @@ class BlockWriter:
         self.released[node] = self._release_after(node)
 
     def name(self, node: Node) -> list[str]:
-        """Name the outputs of a node and return the names, with ``_`` for unused ones of several."""
         unused = self.uses.unused_outputs(node) if len(node.outputs) > 1 else ()
         names = []
         for value in node.outputs:

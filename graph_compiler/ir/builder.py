@@ -225,7 +225,6 @@ class Builder:
             self.graph.nodes = outside
 
     def body(self, name: str, inputs: Sequence[Value], write: Callable[..., Any]) -> Body:
-        """Return the body that ``write(*inputs)`` builds, without appending it to the graph."""
         with self.block() as nodes:
             outputs = write(*inputs)
         return Body(name, tuple(inputs), tuple(nodes), tuple(outputs))

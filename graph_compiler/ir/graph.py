@@ -434,7 +434,6 @@ class Graph:
 
     @property
     def result_tree(self) -> Tree:
-        """Structure of the user's result, without the new objects of ``state.updates``."""
         if self.state.updates is None:
             return self.output_tree
         assert isinstance(self.output_tree, Branch)
@@ -462,7 +461,6 @@ class Graph:
         self.demands = replace(self.demands, **demands)
 
     def roots(self) -> Iterator[Value]:
-        """Yield the values that a call must compute; they may repeat."""
         yield from values_in(self.outputs)
         for guard in self.guards:
             yield from values_in((guard.condition,))
