@@ -31,7 +31,6 @@ def item(x: tf.Tensor) -> Any:
 
 
 def scalar(number: Any, dtype: tf.DType) -> tf.Tensor:
-    """Convert a scalar tensor, or a number that ``tf.constant`` takes for ``dtype``, to that dtype."""
     return tf.cast(number, dtype) if tf.is_tensor(number) else tf.constant(number, dtype)
 
 
@@ -62,11 +61,7 @@ def cast_each(arrays: Any, dtypes: tuple[tf.DType, ...]) -> list[tf.Tensor]:
 
 
 def spaced(start: Any, stop: Any, step: Any, dtype: tf.DType) -> tf.Tensor:
-    """Return ``start + i * step`` for ``i`` from 0 up to ``ceil((stop - start) / step)``, not included.
-
-    The length and the numbers are computed in float64, and the numbers are cast to ``dtype``. By rounding,
-    the last one may be ``stop``, as in ``np.arange``.
-    """
+    """Return ``start + i * step`` for integers ``0 <= i < (stop - start) / step``, computed in float64."""
     start, stop, step = (scalar(number, tf.float64) for number in (start, stop, step))
     count = tf.cast(tf.maximum(tf.math.ceil((stop - start) / step), 0), tf.int64)
     return tf.cast(start + tf.cast(tf.range(count), tf.float64) * step, dtype)
@@ -75,7 +70,7 @@ def spaced(start: Any, stop: Any, step: Any, dtype: tf.DType) -> tf.Tensor:
 def linspace(start: Any, stop: Any, num: Any, dtype: tf.DType) -> tf.Tensor:
     """Compute ``num`` evenly spaced numbers from ``start`` to ``stop``, which is included if ``num > 1``.
 
-    They are computed in float64 or complex128. For an integer ``dtype``, they are rounded towards 0.
+    For an integer ``dtype``, they are rounded towards 0.
     """
     # The second half is computed from `stop`, so that the last number is `stop` itself.
     wide = tf.complex128 if dtype.is_complex else tf.float64
@@ -126,7 +121,7 @@ def smaller(a: Any, b: Any) -> Any:
 
 
 def nonnegative(indices: tf.Tensor, count: Any) -> tf.Tensor:
-    """Add ``count`` to negative indices. Unsigned indices are returned unchanged."""
+    """Add ``count`` to negative indices."""
     return (
         indices
         if indices.dtype.is_unsigned
@@ -184,7 +179,7 @@ def axes_first(x: tf.Tensor, axes: Sequence[int]) -> tuple[tf.Tensor, list[int]]
 def meeting_indices(x: tf.Tensor, indices: Sequence[tf.Tensor], axes: Sequence[int]) -> tf.Tensor:
     """Broadcast the ``indices`` into ``axes`` of ``x`` against each other, and stack them on a new last axis.
 
-    The result is int64. The size of the axis is added to negative indices.
+    The size of the axis is added to negative indices.
     """
     indices = [
         tf.cast(nonnegative(as_index(index), size(x, axis)), tf.int64) for index, axis in zip(indices, axes)
@@ -227,9 +222,9 @@ def scatter_at(
 ) -> tf.Tensor:
     """Return ``x`` with ``values`` written to ``x[.., indices[0], .., indices[1], ..]``.
 
-    The index arrays are at ``axes``, which are in ascending order. ``values`` broadcasts to the indexed part.
-    ``reduce`` is None to overwrite elements, or "sum", "mean", "prod", "max" or "min" to combine several
-    values for one element. A reduction includes the old element if ``include_self`` is True.
+    The index arrays are at the ascending ``axes``. ``reduce`` is None to overwrite elements, or "sum",
+    "mean", "prod", "max" or "min" to combine the values for one element, with the old one if ``include_self``
+    is True.
     """
     places = meeting_indices(x, indices, axes)
     turned, order = axes_first(x, axes)
@@ -261,9 +256,9 @@ def scatter_along(
 ) -> tf.Tensor:
     """Return ``x`` with ``values`` written at ``indices`` along ``axis``.
 
-    ``values`` broadcasts to the shape of ``indices``. A value keeps its position on the other axes.
-    ``reduce`` is None to overwrite elements, or "sum", "mean", "prod", "max" or "min" to combine several
-    values for one element. A reduction includes the old element if ``include_self`` is True.
+    A value keeps its position on the other axes. ``reduce`` is None to overwrite elements, or "sum", "mean",
+    "prod", "max" or "min" to combine the values for one element, with the old one if ``include_self`` is
+    True.
     """
     if len(x.shape) == 0:
         return scatter_along(
@@ -285,11 +280,10 @@ def scatter_along(
 def scatter_reduced(
     x: tf.Tensor, places: tf.Tensor, values: tf.Tensor, reduce: str | None, include_self: bool
 ) -> tf.Tensor:
-    """Return ``x`` with ``values`` written at the indices ``places``.
+    """Return ``x`` with ``values`` written at the index tuples in the last axis of ``places``.
 
-    The last axis of ``places`` has one index for each of the first axes of ``x``. ``reduce`` is None to
-    overwrite elements, or "sum", "mean", "prod", "max" or "min" to combine several values for one element.
-    A reduction includes the old element if ``include_self`` is True. Means of integers are rounded down.
+    ``reduce`` is None to overwrite elements, or "sum", "mean", "prod", "max" or "min" to combine the values
+    for one element, with the old one if ``include_self`` is True.
     """
     # TensorFlow raises an error for a scatter into an empty tensor.
     if 0 in x.shape:
@@ -335,12 +329,10 @@ def scatter_reduced(
 def scatter_extreme(
     segments: Any, x: tf.Tensor, values: tf.Tensor, rows: tf.Tensor, seen: tf.Tensor, include_self: bool
 ) -> tf.Tensor:
-    """Return ``x`` with each row that has ``values`` replaced by their maximum or minimum.
+    """Return ``x`` with the extreme of the ``values`` of a row, and its old elements if ``include_self``.
 
-    ``segments`` is ``tf.math.unsorted_segment_max`` or ``tf.math.unsorted_segment_min``. ``rows`` has, for
-    each of ``values``, the index of its row in the flattened first axes of ``x``. ``seen`` is True for rows
-    that have values. If ``include_self`` is True, the old elements are compared, too. Equal elements share
-    the gradient.
+    ``segments`` is ``tf.math.unsorted_segment_max`` or ``tf.math.unsorted_segment_min``. ``rows`` has the row
+    of each of ``values`` in the flattened first axes of ``x``.
     """
     function = tf.maximum if segments is tf.math.unsorted_segment_max else tf.minimum
     count = tf.size(seen)
@@ -397,10 +389,9 @@ def updated(x: tf.Tensor, key: tuple[Any, ...], value: Any) -> tf.Tensor:
 
 
 def masked_scatter(x: tf.Tensor, mask: tf.Tensor, source: tf.Tensor) -> tf.Tensor:
-    """Replace the elements of ``x`` where ``mask`` is True by the first elements of ``source``.
+    """Replace the elements of ``x`` where ``mask`` is True by those of ``source``, in row-major order.
 
-    The order of both is row-major. ``mask`` has the shape of ``x``, and selects at most as many elements as
-    ``source`` has.
+    ``mask`` has the shape of ``x``.
     """
     flat = tf.reshape(source, [-1])
     # The zero allows gathering index 0 from an empty source; its value is not used.
@@ -445,7 +436,7 @@ def index_pairs(x: tf.Tensor, rows: tf.Tensor, columns: tf.Tensor) -> tf.Tensor:
 def sliding_window(x: tf.Tensor, axis: int, size: Any, step: Any = 1) -> tf.Tensor:
     """Return the windows of ``size`` elements along the non-negative ``axis``, ``step`` apart.
 
-    The elements of a window are in a new last axis. A scalar ``x`` is repeated ``size`` times.
+    The elements of a window are on a new last axis.
     """
     if len(x.shape) == 0:
         return tf.broadcast_to(x, [size])
@@ -539,7 +530,7 @@ def argsort(x: tf.Tensor, *, axis: int = -1, descending: bool = False) -> tf.Ten
 def sort_with_indices(
     x: tf.Tensor, *, axis: int = -1, descending: bool = False
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return the sorted elements along ``axis`` and their indices, as ``argsort`` orders them."""
+    """Return the sorted elements along ``axis`` and their indices."""
     order = argsort(x, axis=axis, descending=descending)
     return (x, order) if len(x.shape) == 0 else (take_along_axis(x, order, axis), order)
 
@@ -547,8 +538,7 @@ def sort_with_indices(
 def top_k(x: tf.Tensor, *, k: Any, axis: int = -1, largest: bool = True) -> tuple[tf.Tensor, tf.Tensor]:
     """Return the ``k`` largest elements along ``axis`` in descending order, and their indices.
 
-    If ``largest`` is False, these are the smallest in ascending order. NaN is the largest. Equal elements
-    keep their order.
+    If ``largest`` is False, these are the smallest in ascending order.
     """
     if len(x.shape) == 0:
         return x, tf.zeros_like(x, tf.int64)
@@ -563,10 +553,7 @@ def top_k(x: tf.Tensor, *, k: Any, axis: int = -1, largest: bool = True) -> tupl
 
 
 def kth_value(x: tf.Tensor, *, k: Any, axis: int = -1, keepdims: bool = False) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return the ``k``-th smallest element along ``axis``, counted from 1, and its index.
-
-    NaN is the largest.
-    """
+    """Return the ``k``-th smallest element along ``axis``, counted from 1, and its index."""
     if len(x.shape) == 0:
         return x, tf.zeros_like(x, tf.int64)
     values, order = sort_with_indices(x, axis=axis)
@@ -577,9 +564,9 @@ def kth_value(x: tf.Tensor, *, k: Any, axis: int = -1, keepdims: bool = False) -
 def index_of_extreme(
     function: Callable[..., tf.Tensor], x: tf.Tensor, axis: int | None, keepdims: bool = False
 ) -> tf.Tensor:
-    """Return the index of the extreme along ``axis``, or in the flattened ``x`` if ``axis`` is None.
+    """Compute ``function``, ``tf.argmax`` or ``tf.argmin``, with the first NaN as the extreme.
 
-    ``function`` is ``tf.argmax`` or ``tf.argmin``. If there is a NaN, the first NaN is the extreme.
+    If ``axis`` is None, the index is that in the flattened ``x``.
     """
     rank = len(x.shape)
     flat = tf.reshape(x, [-1]) if axis is None else x
@@ -623,9 +610,7 @@ def searchsorted(
 ) -> tf.Tensor:
     """Return the indices at which to insert ``x2`` into the sorted last axis of ``x1``.
 
-    If ``x1`` has several axes, ``x2`` has the same leading axes, and each row is searched for its own values.
-    ``side`` "left" inserts before equal elements, and "right" after them. ``sorter`` has indices that sort
-    ``x1``, or is None.
+    ``side`` "left" inserts before equal elements, and "right" after them.
     """
     if sorter is not None:
         x1 = take_along_axis(x1, sorter, -1)
@@ -648,8 +633,7 @@ def row_order(rows: tf.Tensor) -> tf.Tensor:
 def unique_all(x: tf.Tensor, *, axis: int | None = None) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor, tf.Tensor]:
     """Return the sorted unique elements of ``x``, or slices along ``axis``, with three integer arrays.
 
-    These are the indices of first occurrences, the inverse that rebuilds ``x``, and the counts. NaN is not
-    equal to itself, so each NaN is returned.
+    These are the indices of first occurrences, the inverse that rebuilds ``x``, and the counts.
     """
     slices = tf.reshape(x, [-1]) if axis is None else moved_axis(x, axis, 0)
     # `tf.unique` does not sort its results.

@@ -23,8 +23,7 @@ def custom_gradient(function: Callable[..., Any]) -> Callable[..., Any]:
 def with_gradient(value: tf.Tensor, *pairs: tf.Tensor) -> tf.Tensor:
     """Return ``value`` with a custom gradient.
 
-    ``pairs`` alternates arrays and slopes: an array gets the gradient of the result times the slope after
-    it. ``value`` itself and the slopes get no gradient.
+    ``pairs`` alternates arrays and slopes: an array gets the gradient of the result times the slope after it.
     """
 
     @custom_gradient
@@ -100,10 +99,7 @@ def strong_zero(function: Callable[..., tf.Tensor], *arrays: tf.Tensor) -> tf.Te
 
 
 def slope_of(function: Callable[..., tf.Tensor], place: int, arrays: Sequence[tf.Tensor]) -> tf.Tensor:
-    """Compute the derivative of the element-wise ``function`` with respect to ``arrays[place]``.
-
-    Its graph is cached in the attribute ``slopes`` of ``function``.
-    """
+    """Compute the derivative of the element-wise ``function`` with respect to ``arrays[place]``."""
     # Forward mode does not see through a tape and would take its result for a constant, so the computation is
     # a ``tf.function``.
     slopes = vars(function).setdefault("slopes", {})
@@ -128,10 +124,7 @@ def slope_of(function: Callable[..., tf.Tensor], place: int, arrays: Sequence[tf
 
 
 def strong_product(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
-    """Compute ``x * y``, which is 0 where either factor is 0, even if the other one is infinite or NaN.
-
-    The gradients follow the same rule.
-    """
+    """Compute ``x * y``, which is 0 where either factor is 0, even if the other one is infinite or NaN."""
 
     @custom_gradient
     def product(x: tf.Tensor, y: tf.Tensor) -> Any:
@@ -155,10 +148,7 @@ def unwatched(*arrays: tf.Tensor) -> list[tf.Tensor]:
 def while_loop(
     goes_on: Callable[..., tf.Tensor], body: Callable[..., tuple[tf.Tensor, ...]], state: tuple[Any, ...]
 ) -> tuple[tf.Tensor, ...]:
-    """Repeat ``state = body(*state)`` while ``goes_on(*state)``, and return the last state.
-
-    ``body`` has to return arrays of the same static shapes.
-    """
+    """Repeat ``state = body(*state)`` while ``goes_on(*state)``, and return the last state."""
     start = tuple(tf.convert_to_tensor(array) for array in state)
     return tuple(tf.while_loop(goes_on, lambda *old: keep_shapes(body(*old), old), start))
 
@@ -258,11 +248,7 @@ def shapes_of(body: Callable[..., Any], *arrays: tf.Tensor) -> list[list[int]]:
 
 
 def run_again(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap ``function`` so that gradients recompute it instead of storing its intermediate results.
-
-    Forward mode by ``tf.autodiff.ForwardAccumulator`` raises ``NotImplementedError``, except around a
-    ``tf.function`` that contains the call.
-    """
+    """Wrap ``function`` so that gradients recompute it instead of storing its intermediate results."""
 
     def again(*arrays: tf.Tensor) -> Any:
         # While the function runs, only forward mode evaluates the gradient.
@@ -331,8 +317,8 @@ def associative_scan(
 ) -> tuple[tf.Tensor, ...]:
     """Compute the inclusive scan of ``arrays`` along ``axis`` with an associative function.
 
-    ``combine(*left, *right)`` returns a tuple. With ``reverse``, the scan starts at the end of ``axis``, so
-    that ``left`` are later elements. ``axis`` is not negative.
+    ``combine(*left, *right)`` returns a tuple. With ``reverse``, the scan starts at the end of the
+    non-negative ``axis``.
     """
     ordered = tuple(tf.reverse(array, [axis]) for array in arrays) if reverse else arrays
     # The trip count is known only at run time.

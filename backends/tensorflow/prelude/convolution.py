@@ -28,10 +28,8 @@ def conv(
 ) -> tf.Tensor:
     """Convolve ``x`` with ``weight[out, in // groups, *kernel]``, and add ``bias[out]`` unless it is None.
 
-    ``x`` and the result are ``[batch, channels, *space]``, or ``[batch, *space, channels]`` for the
-    layout "channels_last". ``strides``, ``padding`` and ``dilation`` have one entry for each spatial
-    axis; a padding is a pair of amounts, before and after. By default, strides and dilations are 1, and
-    there is no padding.
+    ``x`` and the result are ``[batch, channels, *space]``, or ``[batch, *space, channels]`` for the layout
+    "channels_last".
     """
     rank = len(x.shape) - 2
     if layout == "channels_first":
@@ -55,9 +53,7 @@ def conv_channels_last(
 ) -> tf.Tensor:
     """Convolve ``x[batch, *space, in]`` with ``kernel[*kernel, in // groups, out]``.
 
-    ``bias[out]`` is added unless it is None. ``strides``, ``padding`` and ``dilation`` have one entry for
-    each spatial axis; a padding is a pair of amounts, before and after. By default, strides and dilations
-    are 1, and there is no padding.
+    ``padding`` has a pair of amounts, before and after, for each spatial axis.
     """
     rank = len(x.shape) - 2
     if padding:
@@ -140,10 +136,7 @@ def grouped_conv2d(
 
 
 def by_xla(operation: Any) -> Any:
-    """Return ``operation`` compiled by XLA, and cached by its name.
-
-    The compiled function takes keyword arguments only.
-    """
+    """Return ``operation`` compiled by XLA, and cached by its name."""
 
     def called(**given: Any) -> Any:
         return operation(**given)
@@ -234,9 +227,8 @@ def conv_transpose(
 ) -> tf.Tensor:
     """Compute the transposed convolution with ``weight[in, out // groups, *kernel]``.
 
-    ``padding`` is a pair of amounts that are cut from the ends of each spatial axis of the result. The second
-    cut is smaller by ``output_padding``. ``bias[out]`` is added unless it is None. By default, strides and
-    dilations are 1, and both paddings 0. ``layout`` is that of ``x`` and of the result.
+    ``padding`` is a pair of amounts that are cut from the ends of each spatial axis of the result.
+    ``output_padding`` lessens the second cut.
     """
     rank = len(x.shape) - 2
     strides, padding, more = (
@@ -325,10 +317,7 @@ def col2im(
     padding: Sequence[Sequence[Any]],
     dilation: Sequence[int],
 ) -> tf.Tensor:
-    """Sum columns [batch, channels * elements, windows] into an array [batch, channels, *size].
-
-    This is the adjoint of ``im2col``.
-    """
+    """Sum columns [batch, channels * elements, windows] into an array [batch, channels, *size]."""
     space = [n + before + after for n, (before, after) in zip(size, padding)]
     place = tf.reshape(flat_places(column_windows(space, kernel, strides, dilation), space), [-1])
     batch, channels = sizes(x)[0], sizes(x)[1] // math.prod(kernel)

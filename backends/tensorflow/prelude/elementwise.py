@@ -32,7 +32,7 @@ def atan2(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
 
 
 def clip(x: tf.Tensor, low: Any = None, high: Any = None) -> tf.Tensor:
-    """Clip ``x`` to the bounds ``low`` and ``high``. None means no bound. NaN as a bound results in NaN."""
+    """Clip ``x`` to the bounds ``low`` and ``high``, of which None means no bound."""
     if low is not None:
         low = tf.convert_to_tensor(low, x.dtype)
         x = tf.where((x < low) | (low != low), low, x)
@@ -68,20 +68,14 @@ def minimum(x1: Any, x2: Any) -> tf.Tensor:
 
 
 def share_above(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
-    """Return the derivative of ``maximum(x1, x2)`` with respect to ``x1``.
-
-    It is also the derivative of ``minimum(x1, x2)`` with respect to ``x2``.
-    """
+    """Return the derivative of ``maximum(x1, x2)`` with respect to ``x1``."""
     return tf.where(
         x1 < x2, tf.zeros_like(x1), tf.where(tf.equal(x1, x2), tf.ones_like(x1) / 2, tf.ones_like(x1))
     )
 
 
 def share_below(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
-    """Return the derivative of ``minimum(x1, x2)`` with respect to ``x1``.
-
-    It is also the derivative of ``maximum(x1, x2)`` with respect to ``x2``.
-    """
+    """Return the derivative of ``minimum(x1, x2)`` with respect to ``x1``."""
     return share_above(x2, x1)
 
 
@@ -231,7 +225,7 @@ def trunc(x: tf.Tensor) -> tf.Tensor:
 
 
 def airy_ai(x: tf.Tensor) -> tf.Tensor:
-    """Compute the Airy function Ai by Chebyshev series for ``x`` below -3, in [-3, 3] and above 3."""
+    """Compute the Airy function Ai by Chebyshev series."""
     series = airy_between(tf.clip_by_value(x, -3, 3) / 3)
     return tf.where(
         x < -3, airy_waves(tf.maximum(-x, 3)), tf.where(x > 3, airy_decay(tf.maximum(x, 3)), series)
@@ -258,7 +252,7 @@ def like(number: float, x: tf.Tensor) -> tf.Tensor:
 def betainc(*arguments: Any) -> tf.Tensor:
     """Compute the regularized incomplete beta function of the three arguments ``a``, ``b`` and ``x``.
 
-    They broadcast, and at least one of them is a tensor. The result is NaN outside of the domain.
+    The result is NaN outside of the domain.
     """
     dtype = next(item.dtype for item in arguments if isinstance(item, tf.Tensor))
     a, b, x = (tf.convert_to_tensor(item, dtype) for item in arguments)
@@ -314,8 +308,7 @@ def fmin(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
 def frexp(x: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     """Decompose ``x`` into ``mantissa * 2 ** exponent``, with an int32 exponent.
 
-    The magnitude of the mantissa is in [0.5, 1) for normal numbers. For 0, infinities and NaN, the mantissa
-    is ``x`` and the exponent 0.
+    The magnitude of the mantissa is in [0.5, 1) for normal numbers.
     """
     plain = (x == 0) | ~tf.math.is_finite(x)
     wide = tf.cast(tf.where(plain, tf.ones_like(x), x), tf.float64)
@@ -344,8 +337,8 @@ def gammaincc(a: Any, x: Any) -> tf.Tensor:
 def gamma_limits(a: tf.Tensor, x: tf.Tensor, value: tf.Tensor, at_0: int, at_infinity: int) -> tf.Tensor:
     """Return ``value`` where ``a`` is positive and finite, and otherwise a limit of the gamma functions.
 
-    The limit is ``at_0`` for an ``a`` of 0 and ``at_infinity`` for an infinite one. It is NaN where the
-    function is not defined, which includes each ``a`` that is negative or NaN.
+    The limit is ``at_0`` for an ``a`` of 0 and ``at_infinity`` for an infinite one, or NaN outside of the
+    domain.
     """
     nan = like(math.nan, x)
     of_zero = tf.where(x > 0, like(at_0, x), nan)
@@ -498,8 +491,7 @@ def nan_to_num(
 def orthogonal_polynomial(x: Any, n: Any, kind: str) -> tf.Tensor:
     """Compute the orthogonal polynomial of degree ``n`` at ``x`` by its recurrence.
 
-    ``kind`` is its name, such as "legendre_p" or "chebyshev_t". ``n`` is rounded towards 0. The result is 0
-    for degrees that are negative or not finite.
+    ``kind`` is its name, such as "legendre_p", and ``n`` is rounded towards 0.
     """
     dtype = x.dtype if tf.is_tensor(x) else n.dtype
     x, n = tf.convert_to_tensor(x, dtype), tf.convert_to_tensor(n, dtype)

@@ -463,7 +463,6 @@ def resized_last_axis(x: tf.Tensor, n: Any) -> tf.Tensor:
 
 
 def as_complex(x: tf.Tensor) -> tf.Tensor:
-    """Convert ``x`` to complex128 if it is float64, and any other real ``x`` to complex64."""
     return x if x.dtype.is_complex else tf.cast(x, tf.complex128 if x.dtype == tf.float64 else tf.complex64)
 
 
@@ -491,7 +490,8 @@ def fft(x: tf.Tensor, n: Any = None, axis: int = -1, norm: str = "backward") -> 
 def ifft(x: tf.Tensor, n: Any = None, axis: int = -1, norm: str = "backward") -> tf.Tensor:
     """Compute the inverse discrete Fourier transform along ``axis``.
 
-    ``n`` and ``norm`` are those of ``fft``.
+    The axis is cut or zero-padded to ``n`` elements unless ``n`` is None. ``norm`` is that of
+    ``np.fft.ifft``.
     """
     x = resized_last_axis(moved_axis(as_complex(x), axis, -1), n)
     # TensorFlow divides by the number of elements, which is undone here and left to `norm`.
@@ -502,7 +502,8 @@ def ifft(x: tf.Tensor, n: Any = None, axis: int = -1, norm: str = "backward") ->
 def rfft(x: tf.Tensor, n: Any = None, axis: int = -1, norm: str = "backward") -> tf.Tensor:
     """Compute the non-negative frequencies of the Fourier transform of real ``x`` along ``axis``.
 
-    ``n`` and ``norm`` are those of ``fft``.
+    The axis is cut or zero-padded to ``n`` elements unless ``n`` is None. ``norm`` is that of
+    ``np.fft.rfft``.
     """
     x = x if x.dtype in (tf.float32, tf.float64) else tf.cast(x, tf.float32)
     x = resized_last_axis(moved_axis(x, axis, -1), n)
@@ -512,7 +513,7 @@ def rfft(x: tf.Tensor, n: Any = None, axis: int = -1, norm: str = "backward") ->
 def irfft(x: tf.Tensor, n: Any = None, axis: int = -1, norm: str = "backward") -> tf.Tensor:
     """Compute the inverse of ``rfft`` along ``axis``.
 
-    The axis of the result has ``n`` elements, by default ``2 * (size - 1)``. ``norm`` is that of ``fft``.
+    The axis of the result has ``n`` elements, by default ``2 * (size - 1)``.
     """
     x = moved_axis(as_complex(x), axis, -1)
     n = 2 * (size(x, -1) - 1) if n is None else n
@@ -525,16 +526,15 @@ def irfft(x: tf.Tensor, n: Any = None, axis: int = -1, norm: str = "backward") -
 def hfft(x: tf.Tensor, n: Any = None, axis: int = -1, norm: str = "backward") -> tf.Tensor:
     """Compute the real Fourier transform of a Hermitian-symmetric signal whose first half is ``x``.
 
-    The result has ``n`` elements, by default ``2 * (size - 1)``. ``norm`` is that of ``fft``.
+    The result has ``n`` elements along ``axis``, by default ``2 * (size - 1)``.
     """
     return irfft(tf.math.conj(x), n, axis, {"backward": "forward", "forward": "backward"}.get(norm, norm))
 
 
 def ihfft(x: tf.Tensor, n: Any = None, axis: int = -1, norm: str = "backward") -> tf.Tensor:
-    """Compute the inverse of ``hfft``: the first ``n // 2 + 1`` elements of the inverse DFT of real ``x``.
+    """Compute the first ``n // 2 + 1`` elements of the inverse DFT of real ``x``.
 
-    ``x`` is cut or zero-padded to ``n`` elements, by default its size along ``axis``. ``norm`` is that of
-    ``fft``.
+    ``x`` is cut or zero-padded to ``n`` elements, by default its size along ``axis``.
     """
     return tf.math.conj(rfft(x, n, axis, {"backward": "forward", "forward": "backward"}.get(norm, norm)))
 
@@ -542,7 +542,7 @@ def ihfft(x: tf.Tensor, n: Any = None, axis: int = -1, norm: str = "backward") -
 def fftn(x: tf.Tensor, s: Any = None, axes: tuple[int, ...] = (), norm: str = "backward") -> tf.Tensor:
     """Compute the discrete Fourier transform over ``axes``.
 
-    The axes are cut or zero-padded to the sizes ``s`` unless it is None. ``norm`` is that of ``fft``.
+    The axes are cut or zero-padded to the sizes ``s`` unless it is None.
     """
     for place, axis in enumerate(axes):
         x = fft(x, None if s is None else s[place], axis, norm)
@@ -552,7 +552,7 @@ def fftn(x: tf.Tensor, s: Any = None, axes: tuple[int, ...] = (), norm: str = "b
 def ifftn(x: tf.Tensor, s: Any = None, axes: tuple[int, ...] = (), norm: str = "backward") -> tf.Tensor:
     """Compute the inverse discrete Fourier transform over ``axes``.
 
-    The axes are cut or zero-padded to the sizes ``s`` unless it is None. ``norm`` is that of ``fft``.
+    The axes are cut or zero-padded to the sizes ``s`` unless it is None.
     """
     for place, axis in enumerate(axes):
         x = ifft(x, None if s is None else s[place], axis, norm)
@@ -562,7 +562,7 @@ def ifftn(x: tf.Tensor, s: Any = None, axes: tuple[int, ...] = (), norm: str = "
 def rfftn(x: tf.Tensor, s: Any = None, axes: tuple[int, ...] = (), norm: str = "backward") -> tf.Tensor:
     """Compute ``rfft`` along the last of ``axes`` and ``fft`` along the others.
 
-    The axes are cut or zero-padded to the sizes ``s`` unless it is None. ``norm`` is that of ``fft``.
+    The axes are cut or zero-padded to the sizes ``s`` unless it is None.
     """
     x = rfft(x, None if s is None else s[-1], axes[-1], norm)
     return fftn(x, None if s is None else s[:-1], axes[:-1], norm)
@@ -572,7 +572,7 @@ def irfftn(x: tf.Tensor, s: Any = None, axes: tuple[int, ...] = (), norm: str = 
     """Compute the inverse of ``rfftn``.
 
     The axes of the result have the sizes ``s``. If it is None, the last of ``axes`` gets ``2 * (size - 1)``
-    elements, and the others keep their sizes. ``norm`` is that of ``fft``.
+    elements, and the others keep their sizes.
     """
     x = ifftn(x, None if s is None else s[:-1], axes[:-1], norm)
     return irfft(x, None if s is None else s[-1], axes[-1], norm)
@@ -609,13 +609,10 @@ def stft(
     normalized: bool = False,
     onesided: bool = True,
 ) -> tf.Tensor:
-    """Compute the short-time Fourier transform along the last axis.
+    """Compute the short-time Fourier transform [.., frequencies, frames] along the last axis.
 
-    The result has the axes [.., frequencies, frames]. Frames of ``n_fft`` samples are ``hop_length`` apart.
-    ``window`` is zero-padded to ``n_fft`` elements; None is a window of ones. ``center`` pads the signal by
-    ``n_fft // 2`` on both sides; ``pad_mode`` is "reflect", "constant", "replicate" or "circular".
-    ``normalized`` divides by ``sqrt(n_fft)``. ``onesided`` leaves out the negative frequencies; the signal
-    then has to be real.
+    Frames of ``n_fft`` samples are ``hop_length`` apart. ``center`` pads the signal by ``n_fft // 2`` on both
+    sides.
     """
     if center:
         widths = [(0, 0)] * (len(x.shape) - 1) + [(n_fft // 2, n_fft // 2)]
@@ -648,10 +645,9 @@ def istft(
     length: Any = None,
     as_complex: bool = False,
 ) -> tf.Tensor:
-    """Compute the inverse of ``stft`` by overlap-add, divided by the sum of the squared windows.
+    """Compute the inverse short-time Fourier transform, the overlap-add over the sum of the squared windows.
 
-    ``length`` cuts or zero-pads the signal. If ``as_complex`` is True, ``x`` has all frequencies, and the
-    signal is complex. The other options are those that ``stft`` was called with.
+    ``length`` cuts or zero-pads the signal.
     """
     norm = "ortho" if normalized else "backward"
     spectrum = tf.linalg.matrix_transpose(x)

@@ -116,10 +116,7 @@ def scaled_dot_product_attention(
     is_causal: bool = False,
     scale: float | None = None,
 ) -> tf.Tensor:
-    """Compute ``attention_weights(query, key, mask) @ value``.
-
-    ``is_causal`` and ``scale`` are those of ``attention_weights``.
-    """
+    """Compute ``attention_weights(query, key, mask) @ value``."""
     return attention_weights(query, key, mask, is_causal=is_causal, scale=scale) @ value
 
 
@@ -133,9 +130,8 @@ def attention_weights(
 ) -> tf.Tensor:
     """Compute ``softmax(query @ key.mT * scale + mask)`` over the keys.
 
-    A boolean ``mask`` is True for the keys to attend to. Any other mask is added. With ``is_causal``, query i
-    attends only to the keys 0 to i. The weights are 0 for a query that attends to no key. The default of
-    ``scale`` is ``query.shape[-1] ** -0.5``.
+    A boolean ``mask`` is True for the keys to attend to. With ``is_causal``, query i attends only to the keys
+    0 to i.
     """
     if scale is None:
         scale = (
@@ -175,8 +171,7 @@ def grouped_query_attention(
 ) -> tf.Tensor:
     """Compute attention in which groups of consecutive query heads share a head of ``key`` and ``value``.
 
-    Heads are on axis -3. ``mask``, ``is_causal`` and ``scale`` are those of
-    ``scaled_dot_product_attention``.
+    Heads are on axis -3.
     """
     heads, shared = size(query, -3), size(key, -3)
     groups = tf.reshape(query, [*sizes(query)[:-3], shared, heads // shared, *sizes(query)[-2:]])
@@ -203,11 +198,10 @@ def embedding_bag(
     padding_idx: int | None,
     include_last_offset: bool,
 ) -> tf.Tensor:
-    """Compute the sum, mean or maximum of rows of ``weight`` for bags ``indices[offsets[i]:offsets[i + 1]]``.
+    """Reduce the rows of ``weight`` in the bags ``indices[offsets[i]:offsets[i + 1]]`` by ``mode``.
 
-    ``offsets`` ascend from 0. ``mode`` is "sum", "mean" or "max". ``per_sample_weights`` are factors of the
-    rows. Indices equal to ``padding_idx`` are ignored. An empty bag is 0. The last bag ends with ``indices``,
-    or at the last offset if ``include_last_offset`` is True.
+    ``mode`` is "sum", "mean" or "max". ``per_sample_weights`` are factors of the rows. Indices equal to
+    ``padding_idx`` are ignored.
     """
     starts = tf.cast(offsets[:-1] if include_last_offset else offsets, tf.int64)
     bags = tf.size(starts, tf.int64)
@@ -240,9 +234,7 @@ def nll_loss(
 ) -> tf.Tensor:
     """Compute ``-weight[target] * log_probabilities[target]`` with classes on axis 1, or on the only axis.
 
-    The loss of a target equal to ``ignore_index`` is 0. ``reduction`` is "none", "sum", or "mean", which
-    divides the sum by the total weight of the targets that are not ignored. A ``weight`` of None is 1 for
-    each class.
+    The loss of a target equal to ``ignore_index`` is 0, and "mean" divides by the total weight of the others.
     """
     rank = len(log_probabilities.shape)
     last = tf.transpose(log_probabilities, [0, *range(2, rank), 1]) if rank > 2 else log_probabilities
@@ -270,8 +262,7 @@ def cross_entropy(
 ) -> tf.Tensor:
     """Compute the cross entropy of ``softmax(logits)`` against the class indices ``target``.
 
-    Classes are on axis 1 of ``logits``, or on its only axis. ``weight``, ``ignore_index`` and ``reduction``
-    are those of ``nll_loss``. ``label_smoothing`` is the share of the target spread evenly over all classes.
+    Classes are on axis 1 of ``logits``, or on its only axis.
     """
     axis = min(1, len(logits.shape) - 1)
     logs = tf.nn.log_softmax(logits, axis)
@@ -322,9 +313,7 @@ def ctc_loss(
 ) -> tf.Tensor:
     """Compute ``-log(p)`` of each sequence, where ``p`` is the probability of its ``targets``.
 
-    ``p`` is summed over all alignments by the forward recursion. If there is no alignment, the loss is inf.
-    ``log_probabilities`` is [time, batch, classes] and ``targets`` is [batch, labels]. The lengths are the
-    numbers of valid time steps and labels of each sequence. ``blank`` is the class of the blank label.
+    ``log_probabilities`` is [time, batch, classes] and ``targets`` is [batch, labels].
     """
     time, batch = size(log_probabilities, 0), size(log_probabilities, 1)
     targets, input_lengths, target_lengths = (
@@ -366,7 +355,6 @@ def ctc_loss(
 
 
 def widened(x: tf.Tensor) -> tf.Tensor:
-    """Cast half precision to float32. Return other dtypes unchanged."""
     return tf.cast(x, tf.float32) if x.dtype in (tf.float16, tf.bfloat16) else x
 
 
@@ -380,13 +368,11 @@ def over_channels(vector: tf.Tensor, ndim: int, axis: int = 1) -> tf.Tensor:
 
 
 def standardised(x: tf.Tensor, axis: Any, epsilon: float) -> tf.Tensor:
-    """Compute ``(x - mean) / sqrt(variance + epsilon)`` over ``axis``."""
     centred = x - tf.reduce_mean(x, axis, keepdims=True)
     return centred * tf.math.rsqrt(tf.reduce_mean(tf.square(centred), axis, keepdims=True) + epsilon)
 
 
 def affine_over(x: tf.Tensor, weight: tf.Tensor | None, bias: tf.Tensor | None) -> tf.Tensor:
-    """Compute ``x * weight + bias`` in the dtype of ``x``. A weight or bias of None is skipped."""
     x = x if weight is None else x * tf.cast(weight, x.dtype)
     return x if bias is None else x + tf.cast(bias, x.dtype)
 
@@ -403,8 +389,7 @@ def batch_norm(
 ) -> tf.Tensor:
     """Compute ``(x - mean) / sqrt(variance + epsilon) * weight + bias``.
 
-    The operands other than ``x`` are vectors along ``axis``, which is not negative. A weight or bias of None
-    is skipped.
+    The operands other than ``x`` are vectors along ``axis``, which is not negative.
     """
     rank, wide = len(x.shape), widened(x)
     scale = tf.math.rsqrt(tf.cast(variance, wide.dtype) + epsilon)
@@ -424,18 +409,12 @@ def layer_norm(
     axis: Any = -1,
     epsilon: float,
 ) -> tf.Tensor:
-    """Compute ``(x - mean) / sqrt(variance + epsilon) * weight + bias`` with the moments over ``axis``.
-
-    ``weight`` and ``bias`` broadcast to ``x``. One that is None is skipped.
-    """
+    """Compute ``(x - mean) / sqrt(variance + epsilon) * weight + bias`` with the moments over ``axis``."""
     return tf.cast(affine_over(standardised(widened(x), axis, epsilon), weight, bias), x.dtype)
 
 
 def rms_norm(x: tf.Tensor, weight: tf.Tensor | None = None, *, axis: Any = -1, epsilon: float) -> tf.Tensor:
-    """Compute ``x / sqrt(mean(x ** 2) + epsilon) * weight`` with the mean over ``axis``.
-
-    ``weight`` broadcasts to ``x``. If it is None, it is skipped.
-    """
+    """Compute ``x / sqrt(mean(x ** 2) + epsilon) * weight`` with the mean over ``axis``."""
     wide = widened(x)
     result = wide * tf.math.rsqrt(tf.reduce_mean(tf.square(wide), axis, keepdims=True) + epsilon)
     return tf.cast(affine_over(result, weight, None), x.dtype)
@@ -452,8 +431,7 @@ def group_norm(
 ) -> tf.Tensor:
     """Normalize each group of channels of each sample over its channels and the spatial axes.
 
-    Channels are on ``axis``, which is not negative. ``weight`` and ``bias`` have one element for each channel
-    or are None.
+    Channels are on ``axis``, which is not negative.
     """
     shape, rank = sizes(x), len(x.shape)
     grouped = tf.reshape(widened(x), [*shape[:axis], groups, shape[axis] // groups, *shape[axis + 1 :]])
@@ -476,8 +454,7 @@ def instance_norm(
 ) -> tf.Tensor:
     """Normalize each channel of each sample over the spatial axes.
 
-    Channels are on ``axis``, which is not negative. ``weight`` and ``bias`` have one element for each channel
-    or are None.
+    Channels are on ``axis``, which is not negative.
     """
     rank = len(x.shape)
     weight, bias = (
@@ -490,8 +467,7 @@ def instance_norm(
 def local_response_norm(x: tf.Tensor, *, size: int, alpha: float, beta: float, k: float) -> tf.Tensor:
     """Compute ``x / (k + alpha * mean(x ** 2)) ** beta`` with means over ``size`` neighbouring channels.
 
-    Channels are on axis 1. Each mean is over ``size // 2`` channels before, the channel itself, and
-    ``(size - 1) // 2`` after it. Beyond the first and last channel, ``x`` counts as 0.
+    Channels are on axis 1. Beyond the first and last channel, ``x`` counts as 0.
     """
     wide = widened(x)
     squares = tf.pad(tf.square(wide), [[0, 0], [size // 2, (size - 1) // 2]] + [[0, 0]] * (len(x.shape) - 2))

@@ -20,7 +20,6 @@ from .statistics import power_of
 
 
 def lowest_value(dtype: tf.DType) -> tf.Tensor:
-    """Return the smallest value of ``dtype``, -inf for floats."""
     return tf.constant(-math.inf if dtype.is_floating else dtype.min, dtype)
 
 
@@ -108,9 +107,7 @@ def max_pool(
 ) -> tf.Tensor:
     """Compute the maximum of each window over ``len(kernel)`` axes.
 
-    The axes are the last ones, or those before the last axis for the layout "channels_last". ``padding`` is a
-    pair of amounts for each of them, by default 0, and ``dilation`` the distance between the elements of a
-    window, by default 1. With ``ceil_mode``, the last window may extend beyond the padded end.
+    The axes are the last ones, or those before the last axis for the layout "channels_last".
     """
     rank = len(kernel)
     padding, dilation = padding or ((0, 0),) * rank, dilation or (1,) * rank
@@ -145,7 +142,6 @@ def padded(x: tf.Tensor, padding: Sequence[Sequence[Any]], lead: int, filled: tf
 
 
 def has_kernel(x: tf.Tensor, kernel: Sequence[Any], strides: Sequence[Any], dilation: Sequence[int]) -> bool:
-    """Return True if TensorFlow's own pooling kernels are to be used."""
     # In TensorFlow 2.21, the gradient of maxima over an empty array ends the process (oneDNN).
     known = not any(tf.is_tensor(number) for number in (*kernel, *strides)) and 0 not in x.shape.as_list()
     floats = (tf.float32,) if len(kernel) == 3 else (tf.float16, tf.float32, tf.float64)
@@ -218,8 +214,7 @@ def max_over_windows(
 def chosen_elements(elements: tf.Tensor, place: tf.Tensor, inside: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     """Return the maximum of ``elements`` along the last axis, and the element of ``place`` at its index.
 
-    The first NaN counts as the maximum. ``inside`` is False for padding, which has the lowest value. If that
-    is the maximum, the index is the first one with ``inside`` True.
+    The first NaN counts as the maximum. ``inside`` is False for padding.
     """
     if elements.dtype == tf.uint64:
         # With the highest bit inverted, the bits compare as int64 like the numbers do.
@@ -247,8 +242,7 @@ def max_pool_with_indices(
 ) -> tuple[tf.Tensor, tf.Tensor]:
     """Return the maximum of each window over the last ``len(kernel)`` axes, and its row-major index in them.
 
-    The index is that of ``x`` without padding. With ``ceil_mode``, the last window may extend beyond the
-    padded end.
+    The index is that of ``x`` without padding.
     """
     rank = len(kernel)
     of_axes = zip(sizes(x)[-rank:], kernel, strides, padding or ((0, 0),) * rank, dilation or (1,) * rank)
@@ -267,9 +261,8 @@ def avg_pool(
 ) -> tf.Tensor:
     """Compute the mean of each window over ``len(kernel)`` axes; integer division truncates.
 
-    The axes are the last ones, or those before the last axis for the layout "channels_last". The divisor is
-    ``divisor_override``, or by default the number of elements in the window, which includes padding only if
-    ``count_include_pad``. With ``ceil_mode``, the last window may extend beyond the padded end.
+    The divisor is ``divisor_override``, or by default the number of elements in the window, which includes
+    padding only if ``count_include_pad``.
     """
     rank, wide = len(kernel), widened(x)
     padding = padding or ((0, 0),) * rank
@@ -382,11 +375,10 @@ def fractional_starts(samples: tf.Tensor, n: Any, windows: Any, kernel: Any) -> 
 def fractional_max_pool(
     x: tf.Tensor, samples: tf.Tensor, kernel: Sequence[Any], space: Sequence[Any]
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return the maxima over windows that start at ``fractional_starts``, and their indices.
+    """Return the maxima over fractional pooling windows, and their row-major indices in the spatial axes.
 
-    Along spatial axis ``i``, there are ``space[i]`` windows of ``kernel[i]`` elements. The indices are
-    row-major in the spatial axes. ``samples`` has a number in [0, 1) for each channel and axis. With two
-    axes, the number of the last axis comes first.
+    Along spatial axis ``i``, there are ``space[i]`` windows of ``kernel[i]`` elements, which ``samples`` in
+    [0, 1) shift.
     """
     # In torch, the samples of two axes are in reverse order, and those of three axes in the order of the
     # axes.
@@ -423,9 +415,7 @@ def step_between(n: Any, out: Any, scale: float | None, align_corners: bool, rea
 def nearest_elements(n: Any, out: Any, scale: float | None, exact: bool, small: Any) -> tf.Tensor:
     """Return the index of the nearest source element for each output element.
 
-    With ``exact``, the centre of an output element is mapped, otherwise its start. Without ``exact``, the
-    index of element ``i`` is ``i * n // out`` if ``small`` is True, ``scale`` is given, and the size stays or
-    doubles.
+    With ``exact``, the centre of an output element is mapped, otherwise its start.
     """
     index = tf.range(out)
     positions = tf.cast(index, tf.float32) + (0.5 if exact else 0)
@@ -491,10 +481,7 @@ def filter_at(method: str, x: tf.Tensor) -> tf.Tensor:
 def filtered_neighbours(
     n: Any, out: Any, method: str, scale: float | None, align_corners: bool, real: tf.DType
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return indices and weights [out, taps] to resample ``n`` elements to ``out`` with antialiasing.
-
-    ``method`` is that of ``filter_at``. ``scale`` and ``align_corners`` are those of ``step_between``.
-    """
+    """Return indices and weights [out, taps] to resample ``n`` elements to ``out`` with antialiasing."""
     step = step_between(n, out, scale, align_corners, real)
     width = tf.maximum(step, 1)
     support = {"linear": 1, "cubic": 2, "lanczos": 3}[method] * width
@@ -525,8 +512,7 @@ def interpolate_bytes(
 ) -> tf.Tensor:
     """Resample the axes of uint8 ``x`` from ``first`` on to the sizes ``space``, in fixed point.
 
-    ``scales`` has their scale factors, or None for the ratio of the sizes. ``method`` is "linear" or "cubic",
-    or "lanczos" with ``antialias``. The result is rounded after each axis.
+    The result is rounded after each axis.
     """
     taps = antialias_taps if antialias else sample_taps
     for axis, out, scale in reversed(list(zip(range(first, len(x.shape)), space, scales))):
@@ -553,9 +539,7 @@ def interpolate(
     """Resample the spatial axes of ``x`` to ``space``. The dtype is preserved.
 
     These are the last axes, or for the ``layout`` "channels_last" those before the last. ``method`` is
-    "nearest", "nearest-exact", "linear", "cubic", or, with ``antialias``, "lanczos". ``scales`` has the scale
-    factor of each axis, or None for the ratio of the sizes. For "linear" and "cubic" without ``antialias``,
-    ``align_corners`` maps the centres of the first and last elements onto each other.
+    "nearest", "nearest-exact", "linear", "cubic", or, with ``antialias``, "lanczos".
     """
     scales = scales or (None,) * len(space)
     first = len(x.shape) - len(space) - (layout == "channels_last")
@@ -629,8 +613,7 @@ def grid_sample(
     """Sample ``x[batch, channels, *space]`` at the positions ``grid[batch, *out, axes]``.
 
     Coordinates -1 and 1 are the centres of the first and last element of an axis if ``align_corners``,
-    otherwise their outer edges. The coordinate of the last axis comes first. ``method`` is "linear",
-    "nearest" or "cubic". ``padding`` is "zeros", "border" or "reflection", for positions outside of ``x``.
+    otherwise their outer edges. The coordinate of the last axis comes first.
     """
     space = sizes(x)[2:]
     positions = []
@@ -659,9 +642,7 @@ def grid_sample(
 def affine_grid(theta: tf.Tensor, space: Sequence[Any], align_corners: bool = False) -> tf.Tensor:
     """Return the positions ``[batch, *space, axes]`` to which the affine maps ``theta`` take a regular grid.
 
-    ``theta`` has the shape ``[batch, axes, axes + 1]``. With ``align_corners``, -1 and 1 are the centres of
-    the first and last element of an axis of several elements, and otherwise their outer edges. The coordinate
-    of the last axis comes first.
+    ``theta`` has the shape ``[batch, axes, axes + 1]``. The coordinate of the last axis comes first.
     """
     lines = []
     for n in space:

@@ -335,8 +335,7 @@ def quantile(
 ) -> tf.Tensor:
     """Compute the quantiles ``q``, in [0, 1], along ``axis``, or of the flattened ``x`` if ``axis`` is None.
 
-    The axes of ``q`` come first. ``method`` is "linear", "lower", "higher", "midpoint" or "nearest". NaN are
-    ignored with ``skip_nan``, and otherwise make the result NaN.
+    The axes of ``q`` come first. NaN are ignored with ``skip_nan``, and otherwise make the result NaN.
     """
     rank, q = len(x.shape), tf.convert_to_tensor(q, x.dtype)
     rows = tf.reshape(x, [-1]) if axis is None else moved_axis(x, axis, -1)
@@ -423,8 +422,7 @@ def histc(x: tf.Tensor, *, bins: int, min: float, max: float) -> tf.Tensor:
 def histogram_bin_edges(x: tf.Tensor, *, bins: int, range: tuple[float, float] | None = None) -> tf.Tensor:
     """Return the ``bins + 1`` edges of equal bins over ``range``, by default the range of ``x``.
 
-    The range of a statically empty ``x`` is (0, 1). A range of a single number is widened by 0.5 on both
-    sides.
+    A range of a single number is widened by 0.5 on both sides.
     """
     if range is not None:
         low, high = (tf.constant(end, x.dtype) for end in range)
@@ -467,8 +465,7 @@ def covariance(
 ) -> tf.Tensor:
     """Compute the covariance matrix of the rows of ``x``, or the variance if ``x`` has at most one axis.
 
-    Columns are weighted by the counts ``fweights`` and the importances ``aweights``. ``correction`` is the
-    ``ddof`` of ``np.cov``.
+    Columns are weighted by the counts ``fweights`` and the importances ``aweights``.
     """
     rows = tf.reshape(x, [1, -1]) if len(x.shape) < 2 else x
     weights = tf.ones([size(rows, 1)], rows.dtype)
@@ -486,10 +483,7 @@ def covariance(
 
 
 def corrcoef(x: tf.Tensor) -> tf.Tensor:
-    """Compute the Pearson correlation matrix of the rows of ``x``, a scalar if ``x`` has at most one axis.
-
-    Real and imaginary parts are clipped to [-1, 1].
-    """
+    """Compute the Pearson correlation matrix of the rows of ``x``, a scalar if ``x`` has at most one axis."""
     covariances = covariance(x)
     if len(x.shape) < 2:
         return covariances / covariances
@@ -514,7 +508,6 @@ def cosine_similarity(x1: tf.Tensor, x2: tf.Tensor, *, axis: int, epsilon: float
 
 
 def distance(x: tf.Tensor, p: float) -> tf.Tensor:
-    """Compute the ``p``-norms along the last axis."""
     if p == 0:
         # ``vector_norm`` would count NaN as 1.
         return tf.reduce_sum(tf.where(tf.math.is_nan(x), x, tf.cast(x != 0, x.dtype)), -1)
@@ -609,8 +602,8 @@ def random_categorical(key: tf.Tensor, weights: tf.Tensor, samples: Any, replace
 def philox(keys: tf.Tensor, counts: tf.Tensor) -> tf.Tensor:
     """Compute Philox-4x32 with 10 rounds.
 
-    ``keys`` has two words of 32 bits along the last axis, and ``counts`` four. Their other axes broadcast.
-    Return four random words (uint32) along the last axis.
+    ``keys`` has two words of 32 bits along the last axis, and ``counts`` four. Return four random words
+    (uint32) along the last axis.
     """
     # Products of two words of 32 bits have 64 bits.
     mask, half = tf.constant(0xFFFFFFFF, tf.uint64), tf.constant(32, tf.uint64)
@@ -637,8 +630,8 @@ def philox(keys: tf.Tensor, counts: tf.Tensor) -> tf.Tensor:
 def threefry(keys: tf.Tensor, counts: tf.Tensor) -> tf.Tensor:
     """Compute Threefry-2x32 with 20 rounds.
 
-    ``keys`` and ``counts`` have two words of 32 bits along the last axis. Their other axes broadcast.
-    Return two random words (uint32) along the last axis.
+    ``keys`` and ``counts`` have two words of 32 bits along the last axis. Return two random words (uint32)
+    along the last axis.
     """
     left, right = tf.bitwise.left_shift, tf.bitwise.right_shift
     first, second = keys[..., 0], keys[..., 1]

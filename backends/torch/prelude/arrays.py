@@ -72,9 +72,8 @@ def scatter_reduce_at(
 ) -> torch.Tensor:
     """Return a copy of ``x`` with each element of ``x[key]`` replaced by the reduction of its ``values``.
 
-    ``values`` broadcasts to ``x[key]``; if ``key`` selects an element several times, all of its values are
-    reduced. ``reduce`` is a name that ``torch.scatter_reduce`` accepts. The reduction includes the old
-    element if ``include_self`` is True.
+    ``reduce`` is a name that ``torch.scatter_reduce`` accepts. The reduction includes the old element if
+    ``include_self`` is True.
     """
     places = torch.arange(x.numel(), device=x.device).reshape(x.shape)[key]
     values = values.broadcast_to(places.shape).reshape(-1)

@@ -20,8 +20,8 @@ def associative_scan(
 ) -> tuple[torch.Tensor, ...]:
     """Compute the inclusive scan of ``arrays`` along ``axis`` with an associative function.
 
-    ``combine(*left, *right)`` returns a tuple. With ``reverse``, the scan starts at the end of ``axis``, so
-    that ``left`` are later elements. ``axis`` is not negative.
+    ``combine(*left, *right)`` returns a tuple. With ``reverse``, the scan starts at the end of the
+    non-negative ``axis``.
     """
     if arrays[0].shape[axis] < 2:
         return tuple(array.clone() for array in arrays)
@@ -33,12 +33,7 @@ def associative_scan(
 
 
 def run_again(body: Callable[..., Any], *arrays: torch.Tensor) -> Any:
-    """Call ``body(*arrays)``; if gradients are enabled, by ``torch.utils.checkpoint``.
-
-    The backward pass then calls ``body`` again instead of storing intermediate results. Inside of a transform
-    of ``torch.func``, call ``body`` directly unless ``torch.compile`` traces it, since checkpoints are not
-    supported there.
-    """
+    """Call ``body(*arrays)``, where possible by ``torch.utils.checkpoint`` if gradients are enabled."""
     if torch.is_grad_enabled() and (
         torch.compiler.is_compiling() or torch._C._functorch.peek_interpreter_stack() is None
     ):
@@ -60,7 +55,7 @@ def with_gradient(value: torch.Tensor, *pairs: torch.Tensor) -> torch.Tensor:
     """Return a copy of ``value`` with a custom gradient.
 
     ``pairs`` alternates sources and their slopes. The gradient of a source is the gradient of the result
-    times the slope. ``value`` and the slopes get no gradient.
+    times the slope.
     """
 
     class Ruled(torch.autograd.Function):
@@ -116,8 +111,7 @@ def refuse_gradient(*arrays: torch.Tensor, message: str) -> torch.Tensor:
 def strong_zero(function: Callable[..., torch.Tensor], *arrays: torch.Tensor) -> torch.Tensor:
     """Compute the element-wise ``function(*arrays)``, with gradients that are 0 where the cotangent is 0.
 
-    They are 0 there even if the derivative is infinite or NaN. In forward mode, the same holds for tangents
-    of 0.
+    They are 0 there even if the derivative is infinite or NaN.
     """
 
     class StrongZero(torch.autograd.Function):
@@ -165,10 +159,7 @@ def slope_of(
 
 
 def strong_product(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    """Compute ``x * y``, which is 0 where one of them is 0, even if the other is infinite or NaN.
-
-    The products in its derivatives follow the same rule.
-    """
+    """Compute ``x * y``, which is 0 where one of them is 0, even if the other is infinite or NaN."""
 
     class StrongProduct(torch.autograd.Function):
         generate_vmap_rule = True

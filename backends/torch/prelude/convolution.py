@@ -35,10 +35,7 @@ def col2im(
     padding: tuple[tuple[int, int], ...],
     dilation: tuple[int, ...],
 ) -> torch.Tensor:
-    """Sum columns [batch, channels * elements of a window, windows] into an array [batch, channels, *size].
-
-    This is the adjoint of ``im2col``.
-    """
+    """Sum the columns of ``im2col`` into an array [batch, channels, *size]."""
     batch, channels = x.shape[0], x.shape[1] // math.prod(kernel)
     places = torch.arange(1, math.prod(size) + 1, device=x.device).reshape(1, 1, *size)
     # Positions in the padding become 0, and the sum at 0 is dropped.

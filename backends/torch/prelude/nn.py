@@ -39,8 +39,7 @@ def attention_weights(
     """Compute ``softmax(query @ key.mT * scale + mask)``. A row whose scores are all masked is 0.
 
     A boolean mask is True for the scores to keep. With ``is_causal``, scores above the diagonal are masked,
-    too. By default, ``scale`` is one over the square root of the size of a head. With ``enable_gqa``, groups
-    of consecutive query heads (axis -3) share a head of ``key``.
+    too.
     """
     if enable_gqa:
         key = key.repeat_interleave(query.shape[-3] // key.shape[-3], -3)
@@ -64,8 +63,7 @@ def normalised_by(
 ) -> torch.Tensor:
     """Compute ``(x - mean) / sqrt(variance + epsilon) * weight + bias``.
 
-    The operands other than ``x`` are vectors along ``axis``, which is not negative. A weight or bias of None
-    is skipped.
+    The operands other than ``x`` are vectors along ``axis``, which is not negative.
     """
     shape = [-1 if i == axis else 1 for i in range(x.ndim)]
     wide = torch.promote_types(x.dtype, torch.float32)
@@ -88,10 +86,8 @@ def recurrent_layer(
 ) -> tuple[torch.Tensor, ...]:
     """Run a recurrent layer of torch over a sequence [time, batch, features] in one direction.
 
-    ``layer`` is ``torch.lstm``, ``torch.gru`` or the like. ``state`` has its initial states, each [batch,
-    units]; the hidden state of an LSTM with projections is [batch, projection size]. ``biases`` is True if
-    ``weights`` has biases. Return the outputs and the last states. With ``reverse``, the sequence is read
-    from its end, and output ``t`` still belongs to input ``t``.
+    ``layer`` is ``torch.lstm``, ``torch.gru`` or the like. Return the outputs and the last states. With
+    ``reverse``, the sequence is read from its end, and output ``t`` still belongs to input ``t``.
     """
     start = tuple(part[None] for part in state)
     sequence = x.flip(0) if reverse else x

@@ -55,9 +55,7 @@ def with_unpadded_indices(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the values of a max pooling of padded ``x``, with flat indices into the pooled axes of ``x``.
 
-    ``pooled`` has the values and the indices into the padded axes. If all elements of a window have the
-    lowest value, its index is that of its first element in ``x``. The gradient goes to the elements at the
-    indices.
+    ``pooled`` has the values and the indices into the padded axes.
     """
     _, places = pooled
     sizes = x.shape[-len(padding) :]

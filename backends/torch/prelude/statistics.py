@@ -21,8 +21,8 @@ def dropout(
 def philox(keys: torch.Tensor, counts: torch.Tensor) -> torch.Tensor:
     """Compute Philox-4x32 with 10 rounds.
 
-    ``keys`` has two words of 32 bits along the last axis, and ``counts`` four. Their other axes broadcast.
-    Return four random words (uint32) along the last axis.
+    ``keys`` has two words of 32 bits along the last axis, and ``counts`` four. Return four random words
+    (uint32) along the last axis.
     """
     # torch has no kernels for uint32, so words are int64. A product that overflows still has the correct 64
     # bits.
@@ -44,8 +44,8 @@ def philox(keys: torch.Tensor, counts: torch.Tensor) -> torch.Tensor:
 def threefry(keys: torch.Tensor, counts: torch.Tensor) -> torch.Tensor:
     """Compute Threefry-2x32 with 20 rounds.
 
-    ``keys`` and ``counts`` have two words of 32 bits along the last axis. Their other axes broadcast.
-    Return two random words (uint32) along the last axis.
+    ``keys`` and ``counts`` have two words of 32 bits along the last axis. Return two random words (uint32)
+    along the last axis.
     """
     # torch has no kernels for uint32, so words are int64.
     mask = 0xFFFFFFFF
