@@ -164,7 +164,7 @@ def lower_median(
 
 @declare(_STATISTICS)
 def mode(x: ArraySpec, /, *, axis: int, keepdims: bool = False) -> tuple[ArraySpec, ArraySpec]:
-    """Return the most frequent element along ``axis`` and the index of its last occurrence.
+    """Return the most frequent element along ``axis`` and the index of an occurrence.
 
     Ties go to the smallest element.
     """
