@@ -31,7 +31,7 @@ class NamedVariable(keras.Variable):
 
 
 class GraphModel(keras.Model):
-    """Keras model that calls a graph with variables of its own, which are copies of its parameters."""
+    """Keras model that calls a graph with variables of its own, copies of the parameters of the graph."""
 
     def __init__(self, graph: Any) -> None:
         super().__init__(name=_legal_name(graph.name), **_policy(graph))

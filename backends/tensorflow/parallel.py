@@ -361,8 +361,6 @@ def _total(context: Any, array: Any) -> Any:
 
 
 def _all_gather(context: Any, array: Any) -> Any:
-    """Stack the arrays of all replicas along a new first axis."""
-
     @tf.custom_gradient
     def gathered(array: Any) -> Any:
         def gradient(cotangent: Any) -> Any:

@@ -30,7 +30,6 @@ def mesh_axes(mesh: Any) -> Mapping[str, int] | None:
 
 
 def placements(mesh: DeviceMesh, layout: Layout) -> list[Any]:
-    """Return the placements of an array of ``layout`` over the axes of ``mesh``."""
     found: list[Any] = [Replicate()] * mesh.ndim
     for axis, names in enumerate(layout):
         for name in (names,) if isinstance(names, str) else names or ():

@@ -121,7 +121,6 @@ def smaller(a: Any, b: Any) -> Any:
 
 
 def nonnegative(indices: tf.Tensor, count: Any) -> tf.Tensor:
-    """Add ``count`` to negative indices."""
     return (
         indices
         if indices.dtype.is_unsigned

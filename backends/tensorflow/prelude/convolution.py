@@ -63,12 +63,10 @@ def conv_channels_last(
 
 
 def channels_last(x: tf.Tensor) -> tf.Tensor:
-    """Transpose ``[batch, channels, *space]`` to ``[batch, *space, channels]``."""
     return tf.transpose(x, [0, *range(2, len(x.shape)), 1])
 
 
 def channels_first(x: tf.Tensor) -> tf.Tensor:
-    """Transpose ``[batch, *space, channels]`` to ``[batch, channels, *space]``."""
     rank = len(x.shape)
     return tf.transpose(x, [0, rank - 1, *range(1, rank - 1)])
 

@@ -370,7 +370,6 @@ def gamma_far(a: tf.Tensor, x: tf.Tensor, sign: int) -> tuple[tf.Tensor, tf.Tens
 
 
 def magnitudes(x1: tf.Tensor, x2: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return the absolute values of two arrays of integers as unsigned integers."""
     x1 = tf.convert_to_tensor(x1)
     x2 = tf.convert_to_tensor(x2, x1.dtype)
     if x1.dtype.is_unsigned:

@@ -156,7 +156,6 @@ def pinv(x: tf.Tensor, rtol: Any = None, atol: Any = None, *, hermitian: bool = 
 
 # ---------------------------------------------------------------------------------------------- solutions
 def with_same_batch(x1: tf.Tensor, x2: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """Broadcast the axes of ``x1`` and ``x2`` before the last two against each other."""
     if x1.shape[:-2].is_fully_defined() and x1.shape[:-2] == x2.shape[:-2]:
         return x1, x2
     batch = tf.broadcast_dynamic_shape(tf.shape(x1)[:-2], tf.shape(x2)[:-2])
@@ -455,7 +454,6 @@ def ormqr(
 
 
 def resized_last_axis(x: tf.Tensor, n: Any) -> tf.Tensor:
-    """Cut or zero-pad the last axis of ``x`` to ``n`` elements; if ``n`` is None, return ``x``."""
     if n is None:
         return x
     x = x[..., :n]

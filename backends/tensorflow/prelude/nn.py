@@ -131,7 +131,7 @@ def attention_weights(
     """Compute ``softmax(query @ key.mT * scale + mask)`` over the keys.
 
     A boolean ``mask`` is True for the keys to attend to. With ``is_causal``, query i attends only to the keys
-    0 to i.
+    0 to i. The weights of a query that attends to no key are 0.
     """
     if scale is None:
         scale = (

@@ -114,13 +114,11 @@ def lower_median(
 
 
 def picked_along(x: tf.Tensor, index: tf.Tensor, axis: int, keepdims: bool) -> tf.Tensor:
-    """Select one element along ``axis`` by ``index``, which has size 1 along it."""
     found = take_along_axis(x, index, axis)
     return found if keepdims else tf.squeeze(found, [axis])
 
 
 def places_along(x: tf.Tensor, axis: int) -> tf.Tensor:
-    """Return the index of each element along ``axis``, in the shape of ``x``."""
     count = tf.range(size(x, axis), dtype=tf.int64)
     return tf.broadcast_to(
         tf.reshape(count, [-1 if i == axis % len(x.shape) else 1 for i in range(len(x.shape))]), tf.shape(x)
@@ -159,7 +157,6 @@ def cumulative_prod(x: tf.Tensor, axis: int) -> tf.Tensor:
 
 
 def without_axes(x: tf.Tensor, axes: Any) -> tf.Tensor:
-    """Remove the axes in ``axes``, which have size 1. None means all axes."""
     # `tf.squeeze` removes all axes of size 1 for an empty list.
     return x if axes in ((), []) else tf.squeeze(x, axes)
 
