@@ -103,7 +103,7 @@ def run_passes(graph: Graph, *passes: GraphPass) -> Graph:
     """Return the graph after running ``passes`` in order.
 
     A pass that would change nothing may be skipped. The environment variable GRAPH_COMPILER_VERIFY, which is
-    read at import, turns on verification after each pass.
+    read at import, turns on the verifier between passes.
     """
     graph = verify(graph) if _VERIFY else graph
     settled: list[GraphPass] = []
@@ -128,7 +128,6 @@ def run_passes(graph: Graph, *passes: GraphPass) -> Graph:
 
 
 def nodes_of(block: Block) -> Iterator[Node]:
-    """Yield all nodes of ``block``, each preceded by the nodes of its regions at any depth."""
     for node in block.nodes:
         for region in node.regions:
             yield from nodes_of(region.block)

@@ -86,7 +86,7 @@ class WrittenArrays:
         return [saved(array) for array in self._of(leading, leaves)]
 
     def watched(self, leading: _Arrays, leaves: _Arrays) -> Callable[[], bool] | None:
-        """Return a function that is True while no array was written to, or None if writes are not watched."""
+        """Return a function that returns True while no array was written to, or None."""
         watch = self._objects.watch
         return watch(self._of(leading, leaves)) if self.are_watched and watch is not None else None
 

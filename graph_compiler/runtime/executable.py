@@ -34,7 +34,6 @@ class Compilation:
     """Values of the options ``return_backend_compiled_fn`` and ``compile_options``.
 
     is_wanted: True to compile, False not to; None for the target's default.
-    options: options of the target's compiler.
     """
 
     is_wanted: bool | None = None
@@ -44,7 +43,6 @@ class Compilation:
         return target.compiles_by_default if self.is_wanted is None else self.is_wanted
 
     def with_rounding(self, target: Target, program: Program) -> Program:
-        """Return ``program``, with guards that allow for a compiler's rounding if it is to be compiled."""
         if not self.is_compiled(target) or not program.checks:
             return program
         return replace(program, checks=tuple(guard.with_rounding_of_compilers() for guard in program.checks))

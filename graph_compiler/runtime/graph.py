@@ -142,11 +142,11 @@ class Graph(RecordingMethods, DisplayMethods):
     ) -> VerificationSummary:
         """Run the original and each variant on random inputs, and compare what they compute.
 
-        Results, arguments and buffers are compared, and state is restored after each run. Inputs have the
-        recorded dtypes and ranks, recorded and other sizes, and usually values in the recorded range. Sizes
-        that were equal stay equal. Sizes that the original rejects or a guard excludes are skipped, and so
-        are variants whose environment guards or state no longer hold. If a graph for another framework draws
-        random numbers, only structure, shapes and dtypes are compared.
+        Results, arguments and buffers are compared, and weights and buffers are restored after each run.
+        Inputs have the recorded dtypes and ranks, and recorded and other sizes. Sizes that the original
+        rejects or a guard excludes are skipped, and so are variants whose environment guards or state no
+        longer hold. If a graph for another framework draws random numbers, only structure, shapes and dtypes
+        are compared.
 
         Args:
             runs: Number of inputs with the recorded sizes for each variant. More inputs show which sizes can

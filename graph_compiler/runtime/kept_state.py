@@ -44,7 +44,7 @@ def state_of(variants: Sequence[Variant]) -> dict[str, Any]:
 
 
 def record_settled_values(graph: Recordable, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
-    """Set the Python values that a first call sets in the original, and record variants for later calls."""
+    """Record variants for later calls, with the Python values that a first call sets in the original."""
     for _ in range(_MOST_CALLS):
         settled = _assumed_places(graph.variants)
         after = [

@@ -196,8 +196,6 @@ _NEED_A_TARGET = frozenset({"seed"})
 
 # ----------------------------------------------------------------------------------------------------- static
 class StaticGraph(LazyGraph):
-    """Lazy graph with static arguments."""
-
     _statics: StaticArguments
 
     @public

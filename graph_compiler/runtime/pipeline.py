@@ -296,11 +296,8 @@ class Options:
 class Pipeline:
     """Stages that turn one callable into variants for one target. A call records a variant.
 
-    function: the original.
-    name: name of its graphs.
     frontend, target: the framework that it is recorded in, and the one that graphs are written for.
     same_framework: True to write recorded calls unchanged, unless the graph has to be lifted.
-    options: options of the compilation.
     backend_of(name): returns the backend of the framework ``name``.
     """
 
@@ -552,7 +549,6 @@ class Pipeline:
         return graph
 
     def source_text(self, graph: IRGraph, header: str) -> Program:
-        """Write ``graph`` as a program of the source framework, or of the target if that has no dialect."""
         if self.frontend.dialect is None:
             return write(graph, self.target.dialect, header)
         own = self.target if self.same_framework else self.backend_of(self.frontend.name)

@@ -71,7 +71,7 @@ class TracedStatementVariants:
         self._graph, self._added, self._left = graph, list[Variant](), _MOST
 
     def variant(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> Variant | None:
-        """Record a variant with traced control flow; return None if that fails or is not worthwhile."""
+        """Record a variant with traced control flow, or return None."""
         if not self._left or not self._is_worth_tracing(args, kwargs):
             return None
         is_first = not self._graph.variants

@@ -664,7 +664,6 @@ def _verify_variants(
 def verify_variant(
     graph: RecordedGraph, variant: Variant, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> None:
-    """Verify a new variant with its own arguments, then with random ones."""
     verification = Verification(graph.name, graph._pipeline, variant, Tolerance())
     is_checked = verification.check_call(args, kwargs, 0)
     try:

@@ -270,7 +270,6 @@ def _fill_parts(block: Block) -> Block:
 
 
 def _always_fits(node: Node) -> bool:
-    """Return True if the shape of the result of ``node`` is known to fit its operand at every call."""
     have, shape = node.inputs[0].shape, node.outputs[0].shape
     if node.op == "reshape":
         return bool(product(have) == product(shape))
@@ -286,10 +285,7 @@ fill_parts = Pass("fill_parts", _fill_parts, "deep", _REARRANGING)
 
 # --------------------------------------------------------------------------------------------- frozen weights
 def freeze(graph: Graph, arrays: Mapping[str, Any]) -> tuple[Graph, bool]:
-    """Return ``(graph, changed)``, with the parameters named in ``arrays`` as constants with these arrays.
-
-    Parameters that share storage with an array that the graph writes to stay parameters.
-    """
+    """Return ``(graph, changed)``, with constants for parameters in ``arrays`` to which nothing writes."""
     # The user's model has to see writes to its parameters, so written ones cannot become constants.
     touched = Aliases(graph).touched
     frozen = {
@@ -397,7 +393,6 @@ def _without_draw(node: Node) -> Node:
 
 
 def _unmarked(node: Node) -> Node:
-    """Return ``node`` without the mark of random calls, on itself and in its regions."""
     if not node.is_random:
         return node
     regions = tuple(

@@ -22,8 +22,8 @@ from ..driver import Pass, only_with
 def dce(graph: Graph) -> tuple[Graph, bool]:
     """Return ``(graph, changed)``, without dead nodes, parameters and constants.
 
-    Checks and writes to arrays from outside of the graph are live, and so are random calls of a recorded
-    graph, because they advance the generator for later draws.
+    Writes to arrays from outside of the graph are live, and so are random calls of a recorded graph, because
+    they advance the generator for later draws.
     """
     aliases = Aliases(graph)
     pruned, changed = Pass("dce", lambda block: _prune(block, aliases), "deep")(graph)

@@ -77,7 +77,6 @@ def _facing(row: Compared) -> Compared:
 
 
 def _condition(row: Compared) -> Any:
-    """Return the condition of a comparison, in a form without negative terms where possible."""
     difference: Any = row.size - row.number
     if factor_into_sums(list(difference.terms())) is not None:
         return apply(row.function, difference, 0)
@@ -118,7 +117,6 @@ def _next_fixed(rows: list[Row], used: list[Guard]) -> tuple[Guard, Symbol, Scal
 
 
 def _fixed(row: Compared) -> tuple[Symbol, Scalar] | None:
-    """Return a symbol and the number or other symbol that ``row`` sets it equal to; None if there is none."""
     if row.function != "eq":
         return None
     if (symbol := _symbol(row.size)) is not None:

@@ -77,7 +77,6 @@ def fold_loops(graph: Graph, counts: bool = True, unroll: bool = False) -> tuple
 
 
 def folded_so_far(graph: Graph, loop: RecordedLoop) -> Sequence[Node] | None:
-    """Return the nodes that replace the recorded iterations of a running loop, or None."""
     folding = _LoopFolder(graph, True, False, loop)
     folding.places.used.update(
         (held.item, inf) for held in loop.marks[-1].state.values() if isinstance(held.item, Value)
@@ -303,7 +302,6 @@ def _around(loop: RecordedLoop, running: RecordedLoop | None) -> Any:
 class RemainingIterations(NamedTuple):
     """Program that runs the remaining iterations of a loop.
 
-    program: the graph.
     given: recorded values whose contents are its inputs, in order.
     written: number of leading inputs that it writes to.
     made: recorded values whose new contents it returns after the written arrays.

@@ -440,10 +440,8 @@ def _flatten(items: Mapping[int, Sequence[Value]]) -> list[Value]:
 class _RowLoopBody:
     """Builder of the body of the rewritten loop.
 
-    loop: the loop that is rewritten.
     rows: row of each sequence in an iteration.
     held: cells of each array in the carry, the newest first.
-    inner: rewriter of the body.
     of: index in the carry of the array that a node reads or writes.
     versions: the cell that a write writes, by the result of the write.
     """

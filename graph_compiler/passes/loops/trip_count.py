@@ -105,7 +105,6 @@ class _IntervalScope:
         return (self.makers.get(value) or self.block.maker(value)) if isinstance(value, Value) else None
 
     def interval(self, item: Any) -> Interval:
-        """Return bounds of an integer scalar; a bound is None if it is unknown."""
         if not isinstance(item, Value):
             return (item, item) if type(item) is int or isinstance(item, Size) and item.type is int else _OPEN
         node = self.maker(item)

@@ -50,7 +50,7 @@ def copy_aliased_outputs(
 
 
 def may_be_operand(node: Node, value: Value) -> bool:
-    """Return True if ``node`` has regions and its result ``value`` may be one of its operands."""
+    # A loop without iterations returns its initial carry, and a branch may return its input.
     is_stacked = node.op == "scan" and node.outputs.index(value) >= node.params["carried"]
     return bool(node.regions) and not is_stacked and node.op != "associative_scan"
 

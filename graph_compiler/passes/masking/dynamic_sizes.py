@@ -235,7 +235,6 @@ _TAKEN: dict[str, Callable[[Builder, list[Any], list[Value], Node], tuple[Value,
 class _SelectedRows:
     """Rows that a mask selects, and the nodes that compute with them.
 
-    mask: the mask.
     sizes: numbers of selected elements. Each operation that selects elements has a size of its own, but all
         are equal.
     axes: the axis of the rows, for each value that has them.
@@ -341,7 +340,6 @@ class _PaddedRows:
 
     found: the rows in the old graph, and the nodes that compute with them.
     valid: boolean array that is True for rows that were selected.
-    count: number of rows that were selected.
     """
 
     found: _SelectedRows
@@ -535,7 +533,6 @@ class _SizeBounder(Rewriter):
         return made
 
     def counted(self, build: Builder, found: _SelectedRows, node: Node) -> tuple[Any, ...]:
-        """Return the new operands of ``node``, with arrays in place of multiples of the number of rows."""
         dtype = next((item.dtype for item in node.inputs if isinstance(item, Value)), None)
 
         def operand(item: Any) -> Any:

@@ -54,7 +54,6 @@ class Span:
 class PaddedArray:
     """Padded array: the elements of ``full`` inside ``spans`` are valid, the rest is padding.
 
-    full: all elements.
     spans: one per axis of the represented array; None if the whole axis is valid.
     padding: contents of the padding: a number if all elements equal it, ``FINITE`` if none is inf or NaN,
         or None if they are unknown.
@@ -143,7 +142,6 @@ class PaddedBuilder:
         return made
 
     def fill_padding(self, item: Any, number: Any) -> Any:
-        """Return the full array of ``item`` with ``number`` in its padding, if it has any."""
         if not isinstance(item, PaddedArray):
             return item
         number = _typed(number, item.full.dtype)

@@ -289,11 +289,7 @@ _FARTHEST = 4
 
 
 class Slot(NamedTuple):
-    """Position of a result in each step (repetition).
-
-    node: index of the node in the step.
-    output: index of the node's output.
-    """
+    """Position of a result in each step (repetition)."""
 
     node: int
     output: int

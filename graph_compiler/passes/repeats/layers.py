@@ -50,7 +50,7 @@ class Difference(NamedTuple):
 
 
 def difference(one: str, other: str) -> Difference | None:
-    """Return the only number by which two names differ; None if they are equal or differ otherwise.
+    """Return the only number by which two names differ, or None.
 
     >>> difference("layers.0.fc2.weight", "layers.1.fc2.weight")
     Difference(before='layers.', after='.fc2.weight', one=0, other=1)
@@ -506,7 +506,6 @@ def _with_checks(graph: Graph) -> tuple[tuple[Node, ...], dict[Node, Guard]]:
 
 
 def _find_layers(program: IndexedBlock, names: ArrayNames, memory: GraphMemory) -> Iterator[LayerCalls]:
-    """Yield calls for runs that do not overlap; runs that save the most nodes come first."""
     taken: set[int] = set()
     for run in _repeated_runs(program):
         free = _trim_taken(run, taken)

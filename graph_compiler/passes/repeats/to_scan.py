@@ -570,7 +570,7 @@ _MOST_INNER = 8
 def rolled(fewest: int, counts: bool = False, keys: SignatureCache | None = None) -> GraphPass:
     """Return a pass that turns repetitions of nodes into a ``scan``, if possible.
 
-    fewest: fewest repetitions, at least 3; at most 4 count for nodes with branches or loops.
+    fewest: fewest repetitions; raised to 3, and lowered to 4 for nodes with branches or loops.
     counts: True if a loop index may be the bound of a slice.
     keys: cache of signatures shared with other passes.
     """

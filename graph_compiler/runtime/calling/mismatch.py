@@ -294,7 +294,6 @@ def _differences(
 
 
 def why_outdated(variant: Variant) -> str:
-    """Return why ``variant`` fits no call now, whatever its arguments; ``""`` if no reason is known."""
     if not variant.environment.holds():
         return variant.environment.reason()
     return next(_state_differences(variant, _current_state(variant)), "")

@@ -303,7 +303,6 @@ def _record_like(graph: RecordedGraph, variant: Variant) -> None:
 
 @contextmanager
 def in_mode(graph: RecordedGraph, training: bool | None) -> Iterator[None]:
-    """Set the training mode of the original's modules inside the context, unless ``training`` is None."""
     with ExitStack() as stack:
         for variant in graph.variants if training is not None else ():
             if variant.recording is not None:

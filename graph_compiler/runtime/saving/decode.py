@@ -283,7 +283,6 @@ def require_stored(encoded: str, dtype: str) -> None:
 def require_readable(
     text: bytes, arrays: Mapping[str, Any], dtypes: Mapping[str, str], frontend: Any, backend: Any
 ) -> None:
-    """Raise an error if the graphs in this JSON cannot be decoded with these arrays."""
     data = read_json(text)
     for name, dtype in dtypes_of(data).items():
         if data["array_shapes"][name] != list(arrays[name].shape):
