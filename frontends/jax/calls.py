@@ -38,8 +38,6 @@ from .sizes import ReadNumber, current, decided, hints, symbolic
 def as_jax(array: Any) -> Any:
     """Return ``array``, such as a NumPy array or a torch tensor, as a JAX array.
 
-    Tensors are detached, and 64-bit dtypes are narrowed if JAX runs without them.
-
     >>> as_jax(jax.numpy.arange(2)).tolist()
     [0, 1]
     """
@@ -106,11 +104,8 @@ def _batch_rule(arrays: Any, axes: Any, *, call: PublicCall) -> Any:
 
 @dataclass(frozen=True)
 class Mapped:
-    """Callable that maps a function by ``jax.vmap``.
+    """Function mapped by ``jax.vmap``.
 
-    The batching rule makes one for a call of a function with a derivative rule.
-
-    function: the function that is mapped.
     axes: mapped axis of each array among the arguments; None for arrays that are not mapped.
     """
 
@@ -145,7 +140,6 @@ def _jvp_rule(primals: Any, tangents: Any, *, call: PublicCall) -> Any:
 
 
 def _transpose_rule(cotangents: Any, *arrays: Any, call: PublicCall) -> list[Any]:
-    """Return the cotangent of each array of a call that is an undefined primal, and None for the others."""
     unknown = [ad.is_undefined_primal(item) for item in arrays]
 
     def linear(*given: Any) -> list[Any]:
@@ -167,7 +161,7 @@ mlir.register_lowering(call_p, mlir.lower_fun(_run, multiple_results=True))
 
 # ----------------------------------------------------------------------------------- replacement of functions
 class _FunctionNames:
-    """Cache of the modules of JAX, flax and optax, and of the names that replaced functions have in them."""
+    """Cache of the names under which modules of JAX, flax and optax hold replaced functions."""
 
     def __init__(self) -> None:
         self._loaded: Any = None
@@ -209,11 +203,10 @@ _function_names = _FunctionNames()
 def recording_calls(
     names: Iterable[str], scopes: Iterable[dict[str, Any]] = ()
 ) -> Iterator[Callable[[Any], Any]]:
-    """Patch the public functions and methods ``names`` in the block, to record calls that this thread traces.
+    """Record calls of the public functions and methods ``names`` that this thread traces in the block.
 
-    The functions are replaced in the modules of JAX, flax and optax, and in the namespaces ``scopes``, as are
-    ``jax.lax.fori_loop``, ``scan`` and ``associative_scan``. Yield a function that maps any function to the
-    one to call instead of it.
+    The names in ``scopes`` that refer to these functions are replaced, too. Yield a function that maps a
+    function to the one to call instead of it.
     """
     replacements, methods = {}, []
     for name in names:
@@ -379,7 +372,7 @@ def _bind_call(name: str, original: Callable[..., Any], args: Any, kwargs: Any) 
 def _abstract_results(
     name: str, body: Callable[..., Any], tree: Tree, leaves: list[Any]
 ) -> tuple[Any, ...] | None:
-    """Return the types of a call's results as its lifting row infers them, or None if it cannot infer them.
+    """Return the types of a call's results as its lifting row infers them, or None.
 
     Guards on sizes may be added.
     """

@@ -37,7 +37,6 @@ from .regions import read_expectation
 
 
 def scan(reader: ProgramReader, equation: Any, operands: list[Any]) -> list[Any]:
-    """Read a ``scan`` equation as a ``scan`` node, without the sequences that its body does not read."""
     params = equation.params
     constants, carried = _constants_and_carry(params)
     program, first = params["jaxpr"], constants + carried
@@ -66,7 +65,6 @@ def _constants_and_carry(params: Mapping[str, Any]) -> tuple[int, int]:
 
 
 def while_loop(reader: ProgramReader, equation: Any, operands: list[Any]) -> list[Any]:
-    """Read a ``while`` equation as a ``while_loop``, or as a ``scan`` if ``_trip_count`` finds its length."""
     params = equation.params
     first, second = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
     condition_operands, body_operands, state = operands[:first], operands[first:second], operands[second:]
@@ -94,12 +92,6 @@ def while_loop(reader: ProgramReader, equation: Any, operands: list[Any]) -> lis
 
 
 def cond(reader: ProgramReader, equation: Any, operands: list[Any]) -> list[Any]:
-    """Read a ``cond`` equation as a ``branch`` node.
-
-    If the index is a number, inline the branch that it selects. If the equation is an error check that is
-    read for another framework, inline the branch that is taken when the check passes
-    (:func:`read_error_check`).
-    """
     index, *captured = operands
     branches = equation.params["branches"]
     step = _RegionWriter(reader, equation, [])
@@ -134,10 +126,6 @@ def associative_scan(reader: ProgramReader, equation: Any, operands: list[Any]) 
 
 
 def checkpoint(reader: ProgramReader, equation: Any, operands: list[Any]) -> list[Any]:
-    """Read ``jax.checkpoint`` as a ``call`` node with ``checkpoint=True``.
-
-    Inline it if :func:`is_checkpoint` is False for it, or if no operand is a value of the graph.
-    """
     program = ClosedJaxpr(equation.params["jaxpr"], ())
     if not is_checkpoint(equation) or not any(isinstance(item, Value) for item in operands):
         return reader.inlined(equation, program, operands)
@@ -219,8 +207,7 @@ class _RegionWriter:
     ) -> list[Any]:
         """Append a node ``op`` with a region for each of ``bodies``, and return its outputs.
 
-        The values that the bodies capture become its last operands. The outputs have the types of
-        ``outvars``, or of the results of the equation if that is None.
+        The values that the bodies capture become its last operands.
         """
         regions, captured = close(*bodies)
         declared = get(op)
@@ -319,11 +306,7 @@ def _trip_count(
     operands: list[Any],
     condition_count: int,
 ) -> Any:
-    """Return the trip count of a loop like ``lax.fori_loop`` if it is known, or None.
-
-    ``operands`` are those of ``condition``, and ``condition_count`` is the number of those that are not
-    state.
-    """
+    """Return the trip count of a ``while`` that counts up by one between known bounds, or None."""
     program, step = condition.jaxpr, body.jaxpr
     if (
         condition_count
@@ -415,12 +398,7 @@ ORDERS = 2
 def call_with_rule(
     reader: ProgramReader, equation: Any, inner: ClosedJaxpr, operands: list[Any]
 ) -> list[Any]:
-    """Read a call of a function with a derivative rule as a ``custom_derivative`` node.
-
-    Inline the function if rules are not followed here, or if nothing is differentiated. If the rule cannot be
-    traced, or the order of the derivative exceeds ``ORDERS``, inline the function with results whose
-    derivative raises.
-    """
+    """Read a call of a function with a derivative rule, as a ``custom_derivative`` node or inline."""
     call = CallWriter(reader, equation, inner, operands)
     if reader.orders is None:
         return call.inlined()
@@ -459,10 +437,7 @@ class CallWriter:
         self.name = name if name.isidentifier() else "function"
 
     def refuse_closed_over(self) -> None:
-        """Replace arrays in ``operands`` that the function closes over by ones whose gradient raises.
-
-        Arrays without a derivative, and those that are known to depend on no argument, stay.
-        """
+        """Let gradients with respect to arrays that the function closes over raise."""
         message = self._message(
             "it is taken with respect to an array that the function closes over; pass it as an argument"
         )
@@ -493,11 +468,7 @@ class CallWriter:
         return made
 
     def write_without_derivative(self, why: str) -> list[Any]:
-        """Inline the function, and return its results, marked so that taking a derivative raises.
-
-        ``why`` is the reason in the message. Results without a derivative are not marked, nor are those of a
-        call without array operands.
-        """
+        """Inline the function, with results whose derivative raises an error that tells ``why``."""
         values, sources = self.inlined(), [self.operands[place] for place in self.arrays]
         message = self._message(why)
         for place, aval in enumerate(self.results):
@@ -602,8 +573,8 @@ class CallWriter:
     ) -> Body:
         """Return a body of the nodes that ``read`` appends and on which its results depend.
 
-        The first results become arrays of the types ``avals``. Inside, derivative rules are followed for
-        ``orders`` more orders; with None, no rules are followed.
+        avals: types of the first results.
+        orders: order of derivatives to which rules are followed in the body; None to follow no rules.
         """
         reader = self.reader
         before = reader.nodes, reader.around, reader.orders, reader.checks

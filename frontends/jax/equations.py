@@ -59,10 +59,7 @@ _OWN = ("jax.", "jaxlib.", "graph_compiler.")
 
 
 def foreign_program(equation: Any) -> ClosedJaxpr | None:
-    """Return the jaxpr of the implementation (``impl``) of a primitive, if another package has written it.
-
-    Return None for an implementation of JAX, such as the default one, or of this package.
-    """
+    """Return the jaxpr of a primitive's implementation if another package has written it, or None."""
     primitive = equation.primitive
     if not _is_foreign(primitive):
         return None
@@ -90,10 +87,7 @@ _FEWEST = 3
 
 
 def repeated_programs(program: ClosedJaxpr) -> frozenset[int]:
-    """Return ids of programs of the user's jitted functions that more than one equation calls.
-
-    Programs of fewer than three equations are left out.
-    """
+    """Return the ids of the user's jitted programs that are called more than once and worth a function."""
     counts: Counter[int] = Counter()
     kept: set[int] = set()
 
@@ -195,10 +189,7 @@ class Reader:
         return self.read(program, arguments)
 
     def read(self, program: ClosedJaxpr, arguments: list[Any]) -> list[Any]:
-        """Append nodes for the equations of ``program`` to ``nodes``, and return its results.
-
-        ``arguments`` are the values or numbers of its inputs.
-        """
+        """Append nodes for the equations of ``program`` to ``nodes``, and return its results."""
         held: dict[Any, Any] = dict(zip(program.jaxpr.invars, arguments))
         constants = dict(zip(program.jaxpr.constvars, program.consts))
         # A number may depend on elements that an equation reads, so it is made where it is used first.
@@ -289,10 +280,7 @@ class Reader:
         return call_with_rule(self, equation, inner, operands)
 
     def inlined(self, equation: Any, inner: ClosedJaxpr, operands: list[Any]) -> list[Any]:
-        """Read the program ``inner`` that ``equation`` calls, and return its results.
-
-        Equations in it without a line of user code get the line of ``equation``.
-        """
+        """Read the program ``inner`` that ``equation`` calls, and return its results."""
         around, self.around = self.around, self.origin(equation, "")
         try:
             return self.read(inner, operands)
@@ -477,7 +465,6 @@ class Reader:
         )
 
     def is_constant(self, value: Value) -> bool:
-        """Return True if ``value`` is known not to depend on any argument."""
         node = self.maker(value)
         return (
             value in self._constants
@@ -513,7 +500,7 @@ def _applies_function(equation: Any) -> bool:
 
 
 def _apply_program(equation: Any, origin: Origin) -> ClosedJaxpr:
-    """Return a jaxpr that computes ``equation``, which is from ``x.at[index].apply``, by other operations."""
+    """Return a jaxpr that computes a ``scatter`` of applied functions by other operations."""
     params = dict(equation.params)
     if not params["unique_indices"]:
         raise UnsupportedOperation(
@@ -597,7 +584,6 @@ class EnumMember:
     """Member of an enumeration in ``jax.lax``, stored by name.
 
     kind: name of the enumeration.
-    name: name of the member.
     """
 
     # Some members are integers too, so the name is stored.
@@ -639,11 +625,7 @@ def _differ_in_weakness(atoms: Iterable[Any]) -> bool:
 # --------------------------------------------------------------------------------------- origins of equations
 @functools.lru_cache(maxsize=4096)
 def is_users(file: str) -> bool:
-    """Return True if the code in ``file`` counts as the user's.
-
-    Files of frameworks and of this package do not, nor do frozen modules and files named ``contextlib.py``
-    or ``functools.py``.
-    """
+    """Return True if the code in ``file`` counts as the user's."""
     is_internal = (
         file.startswith("<frozen")
         or Path(file).name in _PYTHONS

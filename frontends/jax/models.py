@@ -28,10 +28,7 @@ from .sizes import decided, hints
 
 
 class CalledGraph:
-    """Model of a compiled graph that the function calls.
-
-    The graph is found only when it is called, so ``traced`` replaces no arrays.
-    """
+    """Model of a compiled graph that the function calls. ``traced`` replaces no arrays in it."""
 
     changes = False
 
@@ -67,10 +64,7 @@ class CalledGraph:
 
 
 class VariableModel:
-    """Base of models whose arrays are in named variables that can be assigned to.
-
-    item: the object itself.
-    """
+    """Base of models whose arrays are in named variables that can be assigned to."""
 
     changes = True
 
@@ -204,10 +198,7 @@ def nodes_of(item: Any) -> list[Any]:
 
 
 def variables_of(item: Any) -> Iterator[tuple[str, Any]]:
-    """Yield ``(path, variable)`` for each variable of an ``nnx`` object that holds a JAX array.
-
-    The paths are dotted.
-    """
+    """Yield ``(dotted path, variable)`` for the variables of an ``nnx`` object that hold a JAX array."""
     from flax import nnx
 
     found = [(path, node) for path, node in nnx.iter_graph(item) if isinstance(node, nnx.Variable)]
@@ -253,7 +244,7 @@ _WRAPPERS = ("__wrapped__", "__self__")
 
 
 class TreeModel(ImmutableModel):
-    """Model of an immutable pytree, such as an ``equinox`` module. ``_short_names`` names its arrays."""
+    """Model of an immutable pytree, such as an ``equinox`` module."""
 
     def __init__(self, item: Any) -> None:
         super().__init__(item)
@@ -278,10 +269,7 @@ class TreeModel(ImmutableModel):
 
 
 class ArgumentModel(ImmutableModel):
-    """Model of the arguments that a :class:`GivenArguments` binds, with arrays named by their paths.
-
-    The paths begin with the name of the argument if several are bound.
-    """
+    """Model of the arguments that a :class:`GivenArguments` binds, with arrays named by their paths."""
 
     def arrays(self) -> dict[str, Any]:
         return named_leaves(self._given())
@@ -338,7 +326,6 @@ def with_leaves(item: Any, arrays: Mapping[str, Any]) -> Any:
 
 
 def _leaves_by_path(item: Any) -> tuple[dict[str, Any], Any]:
-    """Return the leaves of a pytree by their dotted paths, and its structure."""
     paths, tree = jax.tree_util.tree_flatten_with_path(item)
     leaves: dict[str, Any] = {}
     for path, leaf in paths:
@@ -362,10 +349,7 @@ def _dotted_path(path: tuple[Any, ...]) -> str:
 
 
 def _short_names(item: Any) -> dict[str, str]:
-    """Map the names of a pytree's JAX arrays to their paths.
-
-    The name of an array is its path. If the pytree wraps another one (``__wrapped__``, ``__self__``), the
-    arrays of the latter have the names that they have there.
+    """Map short names of a pytree's JAX arrays to their paths.
 
     >>> _short_names((jax.numpy.ones(2), 3))
     {'0': '0'}
@@ -461,10 +445,7 @@ def is_keras(item: Any) -> bool:
 
 
 def input_checks() -> list[Replacement]:
-    """Return the patch by which Keras' layers check symbolic sizes, in a list.
-
-    The list is empty unless Keras runs on JAX.
-    """
+    """Return patches with which Keras' layers accept symbolic sizes."""
     keras = _keras_on_jax()
     return [] if keras is None else [input_check(keras, _is_unknown, _fixed_shape)]
 
@@ -547,46 +528,35 @@ class Model(Protocol):
     """Protocol of a model, an object with named arrays.
 
     item: the object itself.
-    changes: True if ``traced`` replaces arrays in the object itself, False if it does so in a copy or not
-        at all.
+    changes: True if ``traced`` replaces arrays in the object itself.
     """
 
     item: Any
     changes: bool
 
     def leave_out(self, known: Set[int]) -> None:
-        """Drop the variables whose ids are in ``known``, because they belong to another model.
-
-        A model that is no :class:`VariableModel` drops nothing.
-        """
+        """Note that variables with ids in ``known`` belong to another model."""
 
     def arrays(self) -> dict[str, Any]:
         """Return the current arrays by name."""
 
     def owner_of(self, name: str) -> Any:
-        """Return the variable of nnx or Keras that holds the array ``name``; for other models, ``item``."""
+        """Return the variable or model that holds the array ``name``."""
 
     def put(self, name: str, array: Any) -> None:
-        """Replace the array ``name`` by ``array``.
-
-        Models of immutable pytrees, immutable collections and arguments do nothing.
-        """
+        """Replace the array ``name`` by ``array``, if the model is mutable."""
 
     def is_trained(self, name: str) -> bool:
-        """Return True if the array ``name`` is trainable, according to the framework of the model.
-
-        In a pytree that marks no arrays as such, all floating and complex arrays are trainable.
-        """
+        """Return True if the array ``name`` is trained."""
 
     def parts(self) -> list[Any]:
         """Return the model's object and known objects inside of it, such as layers and variables."""
 
     def traced(self, arrays: Mapping[str, Any]) -> AbstractContextManager[tuple[Any, Held]]:
-        """Return a context in which the model is used with ``arrays``, by name, instead of its own.
+        """Return a context for tracing the model with ``arrays``, by name.
 
-        The context yields the object to call, which is a copy or the model itself, and a function that
-        returns its current arrays. A model that was changed in place has its own arrays again on exit. For a
-        compiled graph, ``arrays`` is ignored and the graph itself is yielded.
+        It yields the object to call, and a function that returns the current arrays. A model that was changed
+        in place has its own arrays again on exit.
         """
 
 
@@ -614,10 +584,7 @@ def is_model(item: Any) -> bool:
 
 
 def settings_of(item: Any) -> Iterator[tuple[Any, str]]:
-    """Yield ``(part, name)`` for attributes of a model that may determine what it computes.
-
-    Parts are the nodes of an ``nnx`` object and the layers of a Keras object. Other models have none.
-    """
+    """Yield ``(part, name)`` for attributes of a model that may determine what it computes."""
     parts = nodes_of(item) if is_nnx(item) else layers_of(item) if is_keras(item) else []
     private = {} if is_nnx(item) else {kind: _private_names_of_keras(kind) for kind in set(map(type, parts))}
     for part in parts:
@@ -626,7 +593,7 @@ def settings_of(item: Any) -> Iterator[tuple[Any, str]]:
 
 
 def _private_names_of_keras(kind: type) -> set[str]:
-    """Return the private names that code of Keras uses in the classes of ``kind.__mro__``.
+    """Return the private names that Keras' own code uses in ``kind`` and its bases.
 
     Attributes of these names may tell what has been called.
     """

@@ -119,7 +119,7 @@ _DRAWING = frozenset({"random_bits_p", "random_fold_in_p", "random_split_p", "th
 
 
 class ValueNumbers:
-    """Value numbering: values that are found to be computed in the same way get equal numbers."""
+    """Numbering in which values that are found to be computed in the same way have equal numbers."""
 
     def __init__(self) -> None:
         self._known: dict[Any, int] = {}
@@ -219,9 +219,9 @@ _SAID: tuple[dict[str, None], ...] = ({"accuracy": None}, {"out_dtype": None}, {
 
 
 def readable_source(key: str, node: Node, text: Callable[[Any], Any]) -> str | None:
-    """Write a primitive call as an operator, method or public function. Return None if that is not possible.
+    """Write a primitive call as an operator, method or public function, or return None.
 
-    ``key`` is the primitive's name with ``_p``, and ``text`` returns the text of an operand.
+    ``key`` is the primitive's name with ``_p``.
     """
     if node.depends_on_devices or key in OF_KEYS:
         return _ROWS[key](node, text)
@@ -460,7 +460,7 @@ def _iota(node: Node, text: Callable[[Any], Any]) -> str | None:
 
 
 def _product(node: Node, text: Callable[[Any], Any]) -> str | None:
-    """Write a product of matrices or vectors with ``@``, or return None, as for batch axes of size 1."""
+    """Write a product of matrices or vectors with ``@``, or return None."""
     given = {key: item for key, item in node.params.items() if item is not None}
     if len(node.inputs) != 2 or not all(isinstance(item, Value) for item in node.inputs):
         return None

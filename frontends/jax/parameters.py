@@ -19,7 +19,7 @@ _MODES = ("deterministic", "use_running_average")
 
 
 class _LiveModelArrays(contracts.Live):
-    """Callable that returns a dict of the current arrays with the given names, all of them of models."""
+    """Callable that returns the current arrays of models by name."""
 
     def __init__(
         self, names: Iterable[str], owners: Mapping[str, tuple[Any, str]], models: Mapping[str, Model]
@@ -87,10 +87,7 @@ class JaxWeights(contracts.Weights):
             )
 
     def add(self, name: str, model: Model) -> str:
-        """Return the prefix of the names of ``model``.
-
-        A model that is new is registered, with a prefix made of ``name``.
-        """
+        """Return the prefix of the names of ``model``, which is registered first if it is new."""
         prefix = next((prefix for prefix, known in self._models.items() if known.item is model.item), None)
         if prefix is None:
             prefix = _unused_prefix(name, set(self._models))
@@ -173,10 +170,7 @@ class JaxWeights(contracts.Weights):
 
 
 def _model_called(function: Any) -> Any:
-    """Return the model that ``function`` is, is a method of, or wraps.
-
-    If there is none, return the innermost function that ``function`` wraps, or ``function`` itself.
-    """
+    """Return the model that ``function`` is, is a method of, or wraps; or else the innermost function."""
     while model_of(function) is None:
         owner = getattr(function, "__self__", None)
         inner = (
@@ -200,13 +194,7 @@ def _replaced_callable(function: Any, replacements: Mapping[int, Any]) -> Any:
 def _named_models(
     called: Any, others: Iterable[Any], names: Mapping[int, str]
 ) -> Iterator[tuple[str, Model]]:
-    """Yield ``(prefix, model)`` for models among ``called`` and ``others``.
-
-    ``called`` comes first, and models inside of others come last. The names of the model's arrays begin with
-    the prefix, which is empty for ``called``. Other models that cannot be changed in place are left out if
-    ``names`` has no name for them. Variables of models that were yielded before are left out of a later
-    model.
-    """
+    """Yield ``(prefix of names, model)`` for the models whose arrays can be replaced, ``called`` first."""
     found = {id(item): model for item in (called, *others) if (model := model_of(item)) is not None}
     inside = {id(part) for model in found.values() for part in model.parts() if part is not model.item}
     known: set[int] = set()

@@ -147,10 +147,6 @@ def called_program(equation: Any) -> ClosedJaxpr | None:
 
 
 def has_reverse_mode_only(equation: Any) -> bool:
-    """Return True if the derivative rule of a call holds for reverse mode only.
-
-    That of a linear solve with a transposed solver counts, too.
-    """
     if is_solve(equation):
         return equation.params["jaxprs"].transpose_solve is not None
     name: str = equation.primitive.name
@@ -177,10 +173,7 @@ def branch_of_cpu(platforms: Any) -> int:
 
 # ------------------------------------------------------------------------------------- linear solves
 def solve_with_gradients(params: dict[str, Any]) -> Callable[..., Any] | None:
-    """Return a function that computes a linear solve with gradients up to the second order.
-
-    Return None if the solver has a loop.
-    """
+    """Return a function that computes a linear solve with gradients, or None if the solver has a loop."""
     lengths = params["const_lengths"]
     before, count = lengths.matvec + lengths.vecmat, sum(lengths)
     solve, matvec = jaxpr_as_fun(params["jaxprs"].solve), jaxpr_as_fun(params["jaxprs"].matvec)
@@ -249,7 +242,7 @@ def read_error_check(
 ) -> int | None:
     """Return the index of the only branch whose results do not all come from ``jax.pure_callback``, or None.
 
-    Unless ``reader.checks`` is False, append a guard that this branch is taken, by ``is_taken(index)``.
+    If ``reader.checks``, append a guard that this branch is taken.
     """
     computing = [place for place, program in enumerate(branches) if not is_called_back(program)]
     if len(computing) != 1 or len(branches) == 1:

@@ -73,7 +73,6 @@ class JaxHypotheses:
     loops: bool = True
 
     def given_up_of(self, before: JaxHypotheses) -> str:
-        """Return a phrase for the generality given up compared with ``before``, or an empty string."""
         if self.loops != before.loops:
             return "making the numbers of iterations symbols"
         if self.fixed != before.fixed:
@@ -127,7 +126,6 @@ def _model_guards(model: Any) -> Iterator[EnvironmentGuard]:
 
 @contextmanager
 def restored_config() -> Iterator[None]:
-    """Restore the settings of JAX after the block: those of the process and those of this thread."""
     before = dict(jax.config.values)
     of_thread = [(state, state.get_local()) for state in config.config_states.values()]
     try:
@@ -155,11 +153,6 @@ _traced_for = jax.make_user_context(None) if hasattr(jax, "make_user_context") e
 
 
 def is_array(item: Any) -> bool:
-    """Return True if ``item`` is an array of JAX or NumPy, or can be converted to one.
-
-    Such an object has a ``dtype``, a ``shape``, and ``__dlpack__`` or ``__array__``. NumPy scalars, symbolic
-    sizes and classes are no arrays.
-    """
     if isinstance(item, (jax.Array, np.ndarray)):
         return True
     if isinstance(item, (np.generic, type)) or is_symbolic(item):
@@ -179,7 +172,7 @@ def opens(item: Any) -> bool:
 # decorator makes `record` the outermost one, so the frames stay until it is known whose code has raised.
 @api_boundary
 def record(request: Request) -> Recording:
-    """Record a call of ``request.function``, and return the recording. The function may run several times."""
+    """Record a call of ``request.function``, which may run several times, and return the recording."""
     with recording_lock, restored_config():
         return search_recording(
             lambda hypotheses: _Attempt(request, hypotheses).run_or_refuted(),
@@ -319,10 +312,7 @@ class _Attempt:
         return arrays_returned, [after[name] for name in self.changed]
 
     def _reads(self, numbers: bool) -> TracerReads:
-        """Run the function untraced, and return its reads of elements as answers for the tracing.
-
-        Without ``numbers``, the elements become constants instead of symbols.
-        """
+        """Run the function untraced, and return its reads of elements as answers for the tracing."""
         answers = Answers()
         args, kwargs = call_of(self.tree, [self._given(leaf) for leaf in self.leaves])
         inside = explain_outer_trace(self.recorder.graph.name, self.leaves)
@@ -361,11 +351,7 @@ class _Attempt:
         return [plain.__globals__] if hasattr(plain, "__globals__") else []
 
     def _input(self, index: int, leaf: Any) -> Value | None:
-        """Add an input for the leaf at ``index``.
-
-        Return its value and append its type to ``types``. For a Python number, set its symbol in ``numbers``,
-        or the number itself if it is fixed, and return None.
-        """
+        """Add an input for the leaf at ``index``, and return its value, or None for a Python number."""
         if type(leaf) in DTYPES:
             number = self.recorder.add_number(self.names[index], DTYPES[type(leaf)])
             size = Size.of(Symbol(number, 0, leaf, "item"))
@@ -418,10 +404,7 @@ class _Attempt:
         return made
 
     def _hold(self, called: Any, arrays: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Register the arrays of a graph that the function calls as parameters, and return them.
-
-        Arrays that are known already are not registered again.
-        """
+        """Register the arrays of a graph that the function calls as parameters, and return them."""
         # The reader then recognizes the arrays among the constants of the traced program.
         prefix = self.weights.add(called.name, CalledGraph(called))
         for name, array in arrays.items():
@@ -576,7 +559,7 @@ def _indices_of(axis_name: str, value: Value) -> Node:
 
 @contextmanager
 def _own_caches(models: bool) -> Iterator[None]:
-    """Separate JAX's tracing caches for the block, if ``models`` is true and JAX has user contexts."""
+    """Use separate tracing caches of JAX in the block, if ``models`` is true and JAX has user contexts."""
     # A jitted function that refers to a model would otherwise return what it traced with other arrays or
     # tracers in it.
     if not models or _traced_for is None:

@@ -42,8 +42,6 @@ def collective(name: str, x: Any, **params: Any) -> Any:
     """Return the result of the collective ``name`` while a function is recorded.
 
     For ``axis_indices`` over the axis of a device mesh, it is a ``ShapeDtypeStruct``.
-
-    x: the operand; None for ``axis_index`` and ``axis_indices``.
     """
     operands = () if x is None else (jnp.asarray(x),)
     if name == "sharding_hint":

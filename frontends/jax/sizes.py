@@ -1,8 +1,7 @@
 """Symbolic sizes, as JAX and the user's code see them while recording.
 
-JAX takes an object with ``dimension_as_value`` for a symbolic dimension and computes with its operators.
-These objects compute with :class:`graph_compiler.sizes.Size`. A concrete answer (``<``, ``int``) is the
-current one, and may add a guard. Without a guard, ``==`` may answer False for sizes that are equal.
+A concrete answer (``<``, ``int``) is the current one, and may add a guard. Without a guard, ``==`` may answer
+False for sizes that are equal.
 """
 
 from __future__ import annotations
@@ -122,10 +121,7 @@ class SizeRecording(Protocol):
         """Marker of the iterations of Python loops (:class:`TracedLoops`)."""
 
     def note_given_up(self, way: str, problem: Exception) -> None:
-        """Store and log that an attempt to record a part of the function failed with ``problem``.
-
-        ``way`` describes the attempt.
-        """
+        """Store and log that ``way``, an attempt to record a part of the function, failed."""
 
     def decide(self, size: Size) -> Any:
         """Return the number or bool that ``size`` is in the recorded call, and guard it."""
@@ -152,8 +148,7 @@ def deciding(recording: SizeRecording) -> Iterator[None]:
 def decided(size: Any) -> Any:
     """Return the number or bool that ``size`` is in the recorded call, and guard it.
 
-    Return anything but a ``Size`` unchanged. For a ``Size``, raise :class:`TracingError` if no recording is
-    running in this thread.
+    Return anything but a ``Size`` unchanged.
     """
     if not isinstance(size, Size):
         return size
@@ -173,11 +168,7 @@ def current() -> SizeRecording:
 
 
 def symbolic(size: Any) -> Any:
-    """Return the object that user code gets for ``size``.
-
-    It is a symbolic number, or for a comparison the bool of the recorded call, which is guarded. Return
-    anything but a ``Size`` unchanged.
-    """
+    """Return the object that user code sees for ``size``, or ``size`` itself if it is no ``Size``."""
     if not isinstance(size, Size):
         return size
     if size.type is bool:

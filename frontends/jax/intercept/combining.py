@@ -33,10 +33,7 @@ OPERATIONS: dict[str, Combine] = {
 
 
 def operation(program: Any) -> str | None:
-    """Return the key of ``OPERATIONS`` by which ``program`` combines its two inputs.
-
-    Return None if no such key is found.
-    """
+    """Return the key of ``OPERATIONS`` by which ``program`` combines its two inputs, or None."""
     program = getattr(program, "jaxpr", program)
     if (
         len(program.eqns) == 1
@@ -69,11 +66,7 @@ def _vectorize(program: Any, consts: Any = ()) -> Combine:
 
 
 def _independent_operations(program: Any) -> list[str]:
-    """Return the keys of ``OPERATIONS`` by which ``program`` combines two elements of each array.
-
-    ``program`` is the reducer of several arrays. Return an empty list if such keys are not found for all of
-    them.
-    """
+    """Return the keys of ``OPERATIONS`` for several arrays that ``program`` reduces, or an empty list."""
     program = getattr(program, "jaxpr", program)
     count, made = len(program.outvars), {id(equation.outvars[0]): equation for equation in program.eqns}
     equations = [made[id(out)] for out in program.outvars if id(out) in made]
@@ -87,10 +80,7 @@ def _independent_operations(program: Any) -> list[str]:
 
 
 def _reduce(params: dict[str, Any]) -> Callable[..., Any] | None:
-    """Return a function that computes the ``reduce`` equation with ``params`` by other operations.
-
-    Return None if the equation reduces by one of ``OPERATIONS``.
-    """
+    """Return a function that computes a ``reduce`` equation by other operations, or None to keep it."""
     if operation(params["jaxpr"]) is not None:
         return None
     combine, axes, names = (
@@ -128,11 +118,7 @@ def _in_front(array: Any, axes: tuple[int, ...], rest: list[int]) -> Any:
 
 
 def _reduce_window(params: dict[str, Any]) -> Callable[..., Any] | None:
-    """Return a function that computes the ``reduce_window`` equation with ``params`` by other operations.
-
-    Return None if the equation reduces by one of ``OPERATIONS``, or if more than ``MOST_EQUATIONS`` equations
-    would be needed.
-    """
+    """Return a function that computes a ``reduce_window`` by other operations, or None to keep it."""
     window, dilation = params["window_dimensions"], params["window_dilation"]
     equations = math.prod(window) * len(getattr(params["jaxpr"], "jaxpr", params["jaxpr"]).eqns)
     if operation(params["jaxpr"]) is not None or equations > MOST_EQUATIONS:
@@ -209,7 +195,7 @@ class _LengthNeeded(Signal):
 class _LengthlessRecording:
     """Recording in which deciding a size that depends on the number of pairs raises :class:`_LengthNeeded`.
 
-    recording: the recording that decides all other sizes.
+    recording: the recording that decides other sizes.
     own: symbol of the number of pairs.
     """
 

@@ -37,11 +37,7 @@ from ..sizes import ReadNumber, current, decided, hints, is_jax, symbolic
 
 
 def dimension_shims() -> list[Replacement]:
-    """Return a list with a replacement of ``jax.export.is_symbolic_dim``.
-
-    The replacement also returns True for this package's symbolic sizes. The list is empty if ``jax.export``
-    is not imported or lacks that function.
-    """
+    """Return patches with which ``jax.export.is_symbolic_dim`` accepts symbolic sizes."""
     # Keras calls this function.
     export = sys.modules.get("jax.export")
     asked = getattr(export, "is_symbolic_dim", None)
@@ -187,21 +183,17 @@ class TracerReads:
         self.numbers: set[Value] = set()
 
     def elements(self, tracer: Any, depth: int, asked: Callable[[Any], bool] = lambda array: False) -> Any:
-        """Take from ``answers`` the next array that the user's current instruction read, and return it.
+        """Return the next array that the user's current instruction has read untraced, or None.
 
-        Return None if there is none. Add an equation that reads its elements, unless ``asked`` returns True
-        for the array. ``depth`` is the number of frames from the caller to the user's code.
+        Add an equation that reads the array, unless ``asked`` returns True for it. ``depth`` is the number
+        of frames from the caller to the user's code.
         """
         if (array := self._next(tracer, depth + 1)) is not None and not asked(array):
             _bind(tracer, seen=ReadElements(array.tolist()))
         return array
 
     def number(self, tracer: Any, depth: int) -> Any:
-        """Return the element of a 0-d tracer as a symbolic number, which an equation reads, or None.
-
-        It is None if the element cannot be a symbol, or if ``answers`` has nothing left for the current
-        instruction.
-        """
+        """Return the element of a 0-d tracer as a symbolic number, which an equation reads, or None."""
         if not self.reading.symbolic or tracer.ndim or tracer.dtype.kind not in "iuf":
             return None
         if (array := self._next(tracer, depth + 1)) is None:

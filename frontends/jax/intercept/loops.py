@@ -40,10 +40,7 @@ from ..sizes import current, decided, hints, symbolic
 
 
 def symbolic_fori_loop(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a replacement of ``jax.lax.fori_loop`` that also accepts symbolic bounds.
-
-    One of them may be an int. It calls ``original`` for other bounds, and in other threads.
-    """
+    """Return a replacement of ``jax.lax.fori_loop`` that also accepts symbolic bounds."""
     thread = threading.get_ident()
 
     def fori_loop(
@@ -71,10 +68,7 @@ def symbolic_fori_loop(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def symbolic_scan(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a replacement of ``jax.lax.scan`` that also accepts a symbolic ``length``.
-
-    Calls with another length, and those in other threads, go to ``original`` unchanged.
-    """
+    """Return a replacement of ``jax.lax.scan`` that also accepts a symbolic ``length``."""
     thread = threading.get_ident()
 
     def scan(

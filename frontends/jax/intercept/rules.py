@@ -31,10 +31,7 @@ _KEEP_NOTHING = (None, jax.checkpoint_policies.nothing_saveable)
 
 
 def is_checkpoint(equation: Any) -> bool:
-    """Return True for a ``jax.checkpoint`` with the policy None or ``nothing_saveable``.
-
-    It saves only its operands. Return False if it is already differentiated.
-    """
+    """Return True for a ``jax.checkpoint`` that saves its operands alone and is not differentiated yet."""
     params = equation.params
     return (
         equation.primitive.name in CHECKPOINTS
@@ -44,11 +41,7 @@ def is_checkpoint(equation: Any) -> bool:
 
 
 def checkpointed_program(program: ClosedJaxpr) -> tuple[ClosedJaxpr, bool]:
-    """Inline the only equation of ``program``, and return the result and True.
-
-    Return ``program`` and False if there are more equations, if :func:`is_checkpoint` is False for this one,
-    or if it cannot be inlined.
-    """
+    """Return the program inside of a checkpoint and True, or ``program`` and False to leave it as it is."""
     jaxpr = program.jaxpr
     equation = jaxpr.eqns[0] if len(jaxpr.eqns) == 1 and is_checkpoint(jaxpr.eqns[0]) else None
     # Inlining renames each operand of the call to an input of the called program, so all must be different
@@ -84,10 +77,7 @@ _PUBLIC = {
 
 
 def public_of(equation: Any) -> str | None:
-    """Return the public name of the function in ``_PUBLIC`` that an equation calls, or None.
-
-    Operands must have the dtype of the result, which is floating, and its shape unless they are literals.
-    """
+    """Return the public name of the function in ``_PUBLIC`` that an equation calls, or None."""
     name, place = name_of(equation)
     avals = [atom.aval for atom in (*equation.invars, *equation.outvars)]
     if (
@@ -126,11 +116,7 @@ class TracedRule:
 
 
 def rule_of(equation: Any, places: Sequence[int], is_forward: bool) -> TracedRule:
-    """Trace the derivative rule of an equation with respect to operands at ``places``.
-
-    With ``is_forward``, trace it in forward mode if all results are differentiable, and otherwise in reverse
-    mode.
-    """
+    """Trace the derivative rule of an equation with respect to operands at ``places``."""
     results = tuple(place for place, var in enumerate(equation.outvars) if has_derivative(var.aval))
     sources = tuple(place for place in places if has_derivative(equation.invars[place].aval))
     if not results or not sources:
@@ -150,8 +136,6 @@ def has_derivative(aval: Any) -> bool:
 
 class _DifferentiatedCall:
     """Equation as a function of its differentiated operands, whose derivative rule can be traced.
-
-    The rule is traced as one forward-mode program, or as two programs of reverse mode.
 
     results: indices of the differentiable results.
     sources: indices of the differentiated operands.

@@ -180,9 +180,8 @@ def abstract_eval(
 ) -> tuple[list[ArraySpec], list[Size]] | None:
     """Infer the specs of a call's results by a trial run of the function ``name`` in ``rows``.
 
-    Return the specs and the conditions on sizes under which they hold. Return None if they cannot be inferred
-    or differ from the recorded ``seen``, or if ``knows`` is False for one of the conditions and sizes.
-    Keywords that are None may be removed from ``kwargs``.
+    Return the specs and the conditions on sizes under which they hold, or None. Keywords that are None may be
+    removed from ``kwargs``.
     """
     row = rows.get(name)
     b = JaxBuilder(Graph("abstract_eval", "canonical"))

@@ -170,8 +170,7 @@ class SliceIndices:
     def _start(self, axis: int, clip: bool) -> Any:
         """Return the start indices along an axis, or None for zeros.
 
-        They are clamped to the axis unless they are known to be in bounds. Without ``clip``, the bools that
-        tell which ones are in bounds may be appended to ``inside``.
+        Without ``clip``, the bools that tell which ones are in bounds may be appended to ``inside``.
         """
         start = self.starts.get(axis)
         if start is None or self._starts_at_0(axis):
@@ -357,11 +356,7 @@ def _fill_outside(
 
 
 def default_fill(dtype: str) -> Any:
-    """Return the value that JAX's gather returns out of bounds by default.
-
-    It is NaN for floating and complex numbers, True for bools, the largest number for unsigned integers, and
-    the smallest for signed ones.
-    """
+    """Return the value that JAX's gather returns out of bounds by default."""
     if is_inexact(dtype):
         return float("nan")
     if not is_integer(dtype):

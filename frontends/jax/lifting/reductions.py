@@ -202,10 +202,7 @@ def _complex_extreme(b: JaxBuilder, x: Value, name: str, axis: Any) -> Any:
 
 
 def _collective(reduced: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a row for a collective over an axis of ``vmap``, which JAX has replaced by an array axis.
-
-    The row raises ``NotImplementedError`` for a collective over groups, or over the devices of a mesh.
-    """
+    """Return a row for a collective over an axis of ``vmap``, which JAX has replaced by an array axis."""
 
     def row(b: JaxBuilder, x: Any, *, axes: Any, axis_index_groups: Any = None, **_: Any) -> Any:
         if axis_index_groups is not None or any(isinstance(axis, str) for axis in axes):
@@ -305,7 +302,7 @@ class _Windows:
 
 
 def _windows(x: Value, params: dict[str, Any]) -> _Windows | None:
-    """Return the parameters for pooling, or None for more than three pooled axes or a dilated ``x``."""
+    """Return the parameters for pooling, or None."""
     ones = (1,) * x.ndim
     windows = _Windows(
         x,

@@ -84,11 +84,7 @@ def _unless_wrapped(found: Range | None, dtype: str) -> Range | None:
 
 
 def note_scan_inputs(b: JaxBuilder, node: Node, operands: Sequence[Any], inputs: Sequence[Value]) -> None:
-    """Store the ranges of the inputs of a ``scan`` body, of the carried ones only those of counters.
-
-    A counter is a carried integer for which ``_counts`` is True, in a loop with a constant trip count. Do
-    nothing for other nodes.
-    """
+    """Store the known ranges of the inputs of a ``scan`` body."""
     if node.op != "scan":
         return
     carried, length, block = node.params["carried"], node.params["length"], node.regions[0].block
