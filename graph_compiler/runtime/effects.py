@@ -91,7 +91,7 @@ class WrittenArrays:
         return watch(self._of(leading, leaves)) if self.are_watched and watch is not None else None
 
     def copied(self, leading: _Arrays, leaves: _Arrays) -> tuple[_Arrays, _Arrays, dict[Any, Any]]:
-        """Return ``leading`` and ``leaves`` with copies of written arrays, and copies by index or name."""
+        """Copy written arrays in ``leading`` and ``leaves``; return both, and the copies by index or name."""
         # One copy for each object, because arguments that are one array must remain one.
         arrays = dict(zip(self.keys, self._of(leading, leaves)))
         copies = {id(array): self._target.copy(array) for array in arrays.values()}

@@ -258,7 +258,7 @@ class CapturedArguments(NamedTuple):
 
 
 def capture_weights(parameters: Live, program: Program, passed: CapturedArguments) -> CapturedArguments:
-    """Return ``passed`` with a function that reads the weights itself, or unchanged if that is impossible."""
+    """Return ``passed`` with a function that reads the weights itself, if possible."""
     if program.stacks or passed.names[:1] != ("parameters",) or not parameters.is_captured:
         return passed
     flat = passed.function
@@ -272,7 +272,7 @@ def capture_weights(parameters: Live, program: Program, passed: CapturedArgument
 
 
 def order_weights(parameters: Live, passed: CapturedArguments) -> CapturedArguments:
-    """Return ``passed`` with a function that takes the weights as a tuple, or unchanged if it cannot."""
+    """Return ``passed`` with a function that takes the weights as a tuple, if possible."""
     if not isinstance(parameters, NativeWeights) or parameters.are_written:
         return passed
     flat, names = passed.function, tuple(parameters.latest.native)

@@ -144,7 +144,7 @@ class _CountedLoop:
         return outputs
 
     def counters(self, region: Region) -> dict[Value, Interval]:
-        """Return the intervals of carried integers that start in a known interval and count."""
+        """Return the intervals of carried integers that change by a constant from a known interval."""
         found: dict[Value, Interval] = {}
         for value, (least, greatest) in zip(region.block.inputs[: self.carried], self.start):
             place = region.block.inputs.index(value)

@@ -62,7 +62,6 @@ def _require(block: Block, rows: LoweringTable, name: str) -> None:
 
 
 def _decompose_block(block: Block, rows: LoweringTable) -> Block:
-    """Return ``block`` with operations that have no row decomposed; those without a decomposition remain."""
     if all(map(rows.can_write, block.nodes)):
         return block
     rewriter = Rewriter(block)

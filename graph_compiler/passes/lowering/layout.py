@@ -192,7 +192,7 @@ class _LayoutRewriter(Rewriter):
         )
 
     def rewritten_in_layout(self, node: Node) -> Node | None:
-        """Append a copy of ``node`` in the preferred layout and return it, or None if it has none."""
+        """Append and return a copy of ``node`` in the preferred layout, or return None."""
         row, carriers = ROWS[node.op], _carriers(node)
         rank = max((value.ndim for value in carriers), default=0)
         result = row.moved(node.params, carriers[0].spec, self.preferred.to(rank)) if rank > 2 else None

@@ -454,7 +454,7 @@ class _PatternFit:
         self.program, self.bare = steps.program, steps
 
     def steps(self, low: int) -> tuple[RepeatedSteps, int, int] | None:
-        """Return the steps with patterns, and the first and end of those that fit; None if none are found."""
+        """Return the steps with their patterns, and the range of those that follow them, or None."""
         patterns = []
         for place in range(self.period):
             pairs = zip(self.bare.leaves(self.about, place), self.bare.leaves(self.about + 1, place))

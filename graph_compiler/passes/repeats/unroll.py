@@ -75,7 +75,6 @@ def _in_module(node: Node, path: list[str]) -> Node:
 
 
 def without_checks(graph: Graph) -> Graph:
-    """Return the graph with calls inlined, and without check nodes outside of the regions that remain."""
     found = inlined_calls(graph)[0]
     return found.derive(nodes=[node for node in found.nodes if node.op != GUARD])
 
