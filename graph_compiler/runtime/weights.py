@@ -286,7 +286,7 @@ def order_weights(parameters: Live, passed: CapturedArguments) -> CapturedArgume
 
 
 def capture_constants(graph: IRGraph, target: Target, passed: CapturedArguments) -> CapturedArguments:
-    """Return ``passed`` with a function that holds small constants that no call replaces."""
+    """Return ``passed`` with a function that holds small constants that no call replaces, if any."""
     replaced = {effect.target for effect in graph.effects if effect.kind == "constant"}
     captured = {
         name: array

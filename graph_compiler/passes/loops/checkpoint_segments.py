@@ -39,7 +39,7 @@ def _segment_loops(block: Block) -> Block:
 
 
 class _SegmentedLoop:
-    """Replacement of one loop by a loop over segments and a loop over the remaining iterations.
+    """Replacement of one loop by a loop over segments, and one over the remaining iterations, if any.
 
     If the loop runs in reverse, the remaining iterations come first.
     """

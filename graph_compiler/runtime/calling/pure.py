@@ -44,7 +44,7 @@ class TracedAlternative(NamedTuple):
 
 
 def select_alternative(name: str, alternatives: Sequence[TracedAlternative]) -> tuple[Any, dict[str, Any]]:
-    """Return ``(result, state)`` of a traced call, whose program selects the alternative that fits.
+    """Return ``(result, state)`` of a traced call, whose program selects among ``alternatives`` if it can.
 
     Raise ``CallMismatch`` if their results differ in structure.
     """
