@@ -303,7 +303,6 @@ class Variant:
         return effects.update(result, (args, kwargs, held))
 
     def as_numbers(self, result: Any) -> Any:
-        """Convert arrays in a result to Python numbers where the original returns numbers."""
         if not self._numbers:
             return result
         leaves = list(leaves_at(self.graph.output_tree, result))

@@ -144,7 +144,6 @@ class NativeWeights(Live):
         return converted.native
 
     def is_current(self, converted: ConvertedWeights) -> bool:
-        """Return True if no weight is known to have changed since ``converted`` was made."""
         return self._live() is converted.source and not converted.copies.changed()
 
     def for_call(self) -> ConvertedWeights:

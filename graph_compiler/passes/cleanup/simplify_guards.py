@@ -102,10 +102,6 @@ def _replace_fixed(rows: list[Row]) -> list[Row]:
 
 
 def _next_fixed(rows: list[Row], used: list[Guard]) -> tuple[Guard, Symbol, Scalar] | None:
-    """Return a guard that is not in ``used`` and fixes a size, with that size and its value, or None.
-
-    Guards that fix a size to a number come first.
-    """
     found = [
         (guard, *fixed)
         for guard, row in rows
@@ -113,6 +109,7 @@ def _next_fixed(rows: list[Row], used: list[Guard]) -> tuple[Guard, Symbol, Scal
         and (fixed := _fixed(row)) is not None
         and not any(guard is other for other in used)
     ]
+    # Guards that fix a size to a number come first.
     return min(found, key=lambda each: isinstance(each[2], Size), default=None)
 
 

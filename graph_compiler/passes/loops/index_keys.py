@@ -126,10 +126,6 @@ class DiagonalKey:
 
     @classmethod
     def of(cls, places: Sequence[LoopIndexKey], key: Key, ndim: int) -> DiagonalKey | None:
-        """Return the diagonal that ``key`` selects of an array with ``ndim`` axes, or None.
-
-        ``places`` describe the items of ``key`` with the loop index.
-        """
         if len(places) != 2 or None in key:
             return None
         one, other = places
@@ -204,7 +200,6 @@ def _with_rows(build: Builder, array: Value, rows: Value, first: Any, length: An
 
 
 def is_axis_first(node: Node | None, axis: int) -> bool:
-    """Return True if ``node`` only moves the first axis of an array to position ``axis``."""
     return (
         node is not None
         and node.op == "permute_dims"

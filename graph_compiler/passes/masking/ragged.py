@@ -524,7 +524,6 @@ def _contracted(rewrite: PaddedRewrite, labels: Sequence[Sequence[Any]], result:
 
 
 def _summed(operand: Any, own: Sequence[Any], result: Sequence[Any]) -> Any:
-    """Return ``operand`` without spans along the axes that the result keeps."""
     # Padding along these axes only affects padding of the result. The caller takes gradients of the fully
     # masked operands instead, because a cotangent of 0 would be multiplied by the padding, which may be
     # infinite.

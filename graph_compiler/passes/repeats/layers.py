@@ -183,7 +183,6 @@ class _LayerBoundaries:
         return next((each.one for each in found if each is not None), None)
 
     def places(self) -> Iterator[int]:
-        """Yield node indices at which a layer may begin; they may repeat."""
         first, period = self.run.first, self.period
         known = [(place, number) for place, number in enumerate(self.numbers) if number is not None]
         for (before, number), (after, other) in pairwise(known):

@@ -72,7 +72,6 @@ def known_names(function: Callable[..., Any]) -> list[str] | None:
 
 
 def require_arguments(function: Callable[..., Any], option: str, names: Iterable[str]) -> None:
-    """Raise ``CallMismatch`` for ``option`` if ``function`` is known to lack a parameter in ``names``."""
     known = known_names(function)
     unknown = [name for name in names if known is not None and name not in known]
     if unknown:
