@@ -1,7 +1,6 @@
 """Writing of canonical nodes for NumPy, with most half-precision operations computed in float32.
 
-Generated functions ignore floating-point errors such as overflow, as tensor libraries do. Floor division and
-remainders of integers raise for a divisor of 0.
+Generated functions ignore floating-point errors such as overflow, as tensor libraries do.
 """
 
 from __future__ import annotations
@@ -53,9 +52,7 @@ _OPENED_IN_FLOAT32 = frozenset({"lstm", "gru", "rnn"})
 
 
 def compute_dtype(op: str, dtype: str) -> str | None:
-    """Return the dtype in which the decomposition of ``op`` computes with arrays of ``dtype``.
-
-    Return None if it is ``dtype`` itself.
+    """Return the dtype in which the decomposition of ``op`` computes, or None if it is ``dtype``.
 
     >>> compute_dtype("lstm", "bfloat16"), compute_dtype("lstm", "float64")
     ('float32', None)

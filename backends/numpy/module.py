@@ -13,9 +13,6 @@ from ...forwarding import passes_on
 class ParameterizedGraph:
     """Callable that runs a graph with the arrays in ``parameters`` instead of the graph's.
 
-    ``module[name] = array`` replaces an array of ``parameters``. The new array is cast to the dtype of the
-    old one. ``ValueError`` is raised for an unknown name or another shape.
-
     parameters: the arrays by their original names.
     """
 
@@ -27,8 +24,7 @@ class ParameterizedGraph:
     def __call__(self, *args: Any, rng: np.random.Generator | None = None, **kwargs: Any) -> Any:
         """Run the graph, store the buffers that it updates, and return its result.
 
-        ``rng`` is the generator of its random numbers. By default it is the next one of the target, which
-        ``graph.seed`` seeds.
+        ``rng`` is the generator of its random numbers, by default one that ``graph.seed`` seeds.
         """
         key = self.graph.variants[0].target.next_key if rng is None else lambda: rng
         result, state = self.graph._call_as_module(

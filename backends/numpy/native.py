@@ -26,11 +26,9 @@ READ_ONLY = frozenset({"broadcast_to", "diagonal", "sliding_window"})
 
 
 def copy_aliased_outputs(graph: Graph) -> tuple[Graph, bool]:
-    """Copy outputs that are 0-d, may be read-only, or may alias inputs, parameters, constants or each other.
+    """Copy outputs that may be scalars, read-only, aliases, or overwritten by effects.
 
-    Also copy results and new state that effects of the graph could overwrite. Of all nodes, only those of
-    ``VIEWS`` and ``READ_ONLY`` and those with regions are taken to return aliases. Return the graph, and True
-    if copies were added.
+    Return the graph, and True if copies were added.
     """
     graph, separated = copy_overwritten(graph, VIEWS | READ_ONLY)
     graph, copied = _copy_aliased_outputs(graph, VIEWS, READ_ONLY, scalars=True)

@@ -13,7 +13,7 @@ from jax import lax
 def linspace(start: jax.Array | float, stop: jax.Array | float, num: int, dtype: jnp.dtype) -> jax.Array:
     """Return ``num`` evenly spaced numbers from ``start`` to ``stop`` inclusive, cast to ``dtype``.
 
-    Each is computed from the nearer end. A single number is ``start``.
+    A single number is ``start``.
     """
     index = np.arange(num)
     step = (stop - start) / max(num - 1, 1)
@@ -27,7 +27,7 @@ def linspace(start: jax.Array | float, stop: jax.Array | float, num: int, dtype:
 def sliding_window(x: jax.Array, axis: int, size: int, step: int = 1) -> jax.Array:
     """Return windows of ``size`` elements along the nonnegative ``axis``, ``step`` elements apart.
 
-    The elements of a window are on a new last axis. A 0-d array is repeated ``size`` times.
+    The elements of a window are on a new last axis.
     """
     if x.ndim == 0:
         return jnp.broadcast_to(x, (size,))
@@ -95,7 +95,7 @@ def scatter_reduce(x: jax.Array, key: Any, values: Any, reduce: str, include_sel
     """Return a copy of ``x`` with each element of ``x[key]`` replaced by a reduction of its ``values``.
 
     ``reduce`` is "sum", "mean", "prod", "max" or "min". With ``include_self``, the reduction includes the old
-    element. The mean of integers is rounded down.
+    element.
     """
     count = jnp.zeros(x.shape, jnp.int32).at[key].add(1)
     if not include_self:
@@ -142,8 +142,7 @@ def scatter_product(x: jax.Array, key: Any, values: Any) -> jax.Array:
 def masked_scatter(x: jax.Array, mask: jax.Array, source: jax.Array) -> jax.Array:
     """Return ``x`` with the elements where ``mask`` is True replaced by the first elements of ``source``.
 
-    The order of both is row-major. ``mask`` has the shape of ``x``, and selects at most as many elements as
-    ``source`` has.
+    The order of both is row-major.
     """
     # An empty source has no element to read, even if the mask selects nothing.
     if source.size == 0:

@@ -16,8 +16,7 @@ from ....errors import GradientRefused
 def stacked_weights(parameters: Mapping[str, jax.Array], name: str, layers: Sequence[int]) -> jax.Array:
     """Return the weights of several ``layers``, stacked along a new first axis.
 
-    ``*`` in ``name`` is replaced by the number of a layer. If ``parameters`` has an array under the name
-    with all numbers (``"layer.0,1,2.weight"``), return that array. Otherwise stack the arrays of the layers.
+    ``*`` in ``name`` is replaced by the number of a layer.
     """
     together = name.replace("*", ",".join(map(str, layers)))
     if together in parameters:
@@ -63,8 +62,7 @@ def bounded_while(goes_on: Callable[[Any], Any], step: Callable[[Any], Any], sta
 def steps_where(holds: Callable[..., Any], after: Callable[..., Any], most: int) -> Callable[..., Any]:
     """Return a function of ``(captured, state)`` that iterates ``after`` while ``holds(captured, state)``.
 
-    It stops after a limited number of iterations, which is at least ``most``. Groups of iterations are
-    checkpointed, so that reverse mode stores few states.
+    It stops after a limited number of iterations, which is at least ``most``.
     """
     if most > 1:
         inner, count = (
@@ -88,7 +86,7 @@ def steps_where(holds: Callable[..., Any], after: Callable[..., Any], most: int)
 
 
 def masked_gradient(taken: jax.Array, array: jax.Array) -> jax.Array:
-    """Return ``array`` with derivative 0 where ``taken`` is False. Integers and bools are unchanged."""
+    """Return ``array`` with derivative 0 where ``taken`` is False."""
     if not jnp.issubdtype(array.dtype, jnp.inexact):
         return array
     followed = jax.custom_jvp(lambda array, taken: array)
@@ -99,7 +97,7 @@ def masked_gradient(taken: jax.Array, array: jax.Array) -> jax.Array:
 
 
 def anywhere(truth: jax.Array) -> jax.Array:
-    """Return ``truth``. Under ``vmap``, return one value for the whole batch: True if any element is True."""
+    """Return ``truth``, or, under ``vmap``, True for the whole batch if an element of it is True."""
     found = jax.custom_batching.custom_vmap(lambda truth: truth)
     found.def_vmap(lambda size, batched, truth: (anywhere(truth.any(0)), False))
     return found(truth)
@@ -108,8 +106,7 @@ def anywhere(truth: jax.Array) -> jax.Array:
 def with_gradient(value: jax.Array, *pairs: jax.Array) -> jax.Array:
     """Return ``value`` with a custom gradient.
 
-    ``pairs`` alternates sources and slopes: the derivative with respect to a source is its slope. ``value``
-    and the slopes get no gradient.
+    ``pairs`` alternates sources and slopes: the derivative with respect to a source is its slope.
     """
 
     @jax.custom_jvp
@@ -151,10 +148,7 @@ def with_slopes(
 
 
 def refuse_gradient(*arrays: jax.Array, message: str) -> jax.Array:
-    """Return the first array.
-
-    Reverse mode from the result to any of ``arrays`` raises ``GradientRefused`` with ``message``.
-    """
+    """Return the first array, for which reverse mode raises ``GradientRefused`` with ``message``."""
 
     @jax.custom_vjp
     def refused(*arrays: jax.Array) -> jax.Array:
@@ -197,7 +191,7 @@ def slope_of(function: Callable[..., jax.Array], place: int, arrays: Sequence[ja
 def strong_product(x: jax.Array, y: jax.Array) -> jax.Array:
     """Compute ``x * y``, which is 0 where either factor is 0, even if the other one is infinite or NaN.
 
-    The derivatives follow the same rule. Raise ``TypeError`` unless shapes and dtypes are equal.
+    Raise ``TypeError`` unless shapes and dtypes are equal.
     """
     first, second = jax.typeof(x), jax.typeof(y)
     if (first.shape, first.dtype) != (second.shape, second.dtype):

@@ -1,8 +1,6 @@
 """Convolutions, and windows of an array as columns (im2col).
 
-XLA on a CPU is slow at two kinds of convolutions: depthwise ones, and those whose weight is larger than all
-windows together, because XLA transposes the weight at every call. If channels are last, ``conv`` computes
-most of them by sums or matrix products there.
+On a CPU, some convolutions are computed by sums or matrix products, which XLA runs faster there.
 """
 
 from __future__ import annotations
@@ -32,12 +30,12 @@ def conv(
 ) -> jax.Array:
     """Convolve ``x`` with ``weight[out, in // groups, *kernel]``, and add ``bias`` if it is not None.
 
-    ``strides``, ``padding``, ``dilation`` and ``input_dilation`` have an item for each spatial axis. None
-    is 1 on each axis, or no padding. For the ``layout`` "channels_first", ``x`` and the result are
-    ``[batch, channels, *space]``, for "channels_last" ``[batch, *space, channels]``.
+    For the ``layout`` "channels_first", ``x`` and the result are ``[batch, channels, *space]``, for
+    "channels_last" ``[batch, *space, channels]``.
     """
     rank = x.ndim - 2
-    # Sizes are symbolic under ``jax.export``.
+    # XLA on a CPU is slow at depthwise convolutions and, because it transposes the weight at every call, at
+    # those whose weight is larger than all windows together. Sizes are symbolic under ``jax.export``.
     known = all(isinstance(size, int) for size in x.shape)
     if known and layout == "channels_last" and input_dilation is None and jax.default_backend() == "cpu":
         shape = (strides or (1,) * rank, padding or ((0, 0),) * rank, dilation or (1,) * rank)
@@ -73,11 +71,7 @@ def conv_channels_last(
     dilation: tuple[int, ...] | None = None,
     groups: int = 1,
 ) -> jax.Array:
-    """Convolve ``x[batch, *space, channels]`` with ``kernel[*kernel, in // groups, out]``.
-
-    Add ``bias`` if it is not None. ``strides``, ``padding`` and ``dilation`` have an item for each spatial
-    axis. None is 1 on each axis, or no padding.
-    """
+    """Convolve ``x[batch, *space, channels]`` with ``kernel[*kernel, in // groups, out]``."""
     rank = x.ndim - 2
     space = "DHW"[3 - rank :]
     arrays = "N" + space + "C"
@@ -213,10 +207,7 @@ def conv_transpose(
 ) -> jax.Array:
     """Compute the transposed convolution of ``x`` with ``weight[in, out // groups, *kernel]``.
 
-    ``padding`` is cut off the result, and ``output_padding`` makes it longer at the end of each axis. Add
-    ``bias`` if it is not None. ``strides``, ``padding``, ``output_padding`` and ``dilation`` have an item for
-    each spatial axis; None is 1 on each axis, or no padding. For the ``layout`` "channels_first", ``x`` and
-    the result are ``[batch, channels, *space]``, for "channels_last" ``[batch, *space, channels]``.
+    ``padding`` is cut off the result, and ``output_padding`` makes it longer at the end of each axis.
     """
     rank = x.ndim - 2
     taken, given, *kernel = weight.shape

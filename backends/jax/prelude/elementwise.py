@@ -54,8 +54,7 @@ def nan_to_num(
 ) -> jax.Array:
     """Replace NaN by ``nan``, inf by ``posinf`` and -inf by ``neginf``, also in the parts of complex numbers.
 
-    By default, infinities become the largest and the smallest finite value of the dtype. Unlike in
-    ``jnp.nan_to_num``, an infinite ``nan`` is not replaced in turn.
+    By default, infinities become the largest and the smallest finite value of the dtype.
     """
     if jnp.iscomplexobj(x):
         return lax.complex(*(nan_to_num(part, nan, posinf, neginf) for part in (x.real, x.imag)))
@@ -68,7 +67,7 @@ def nan_to_num(
 
 
 def hypot(x1: jax.Array | float, x2: jax.Array | float) -> jax.Array:
-    """Compute ``sqrt(x1 ** 2 + x2 ** 2)`` without overflow of the squares."""
+    """Compute the hypotenuse for the legs ``x1`` and ``x2``, without overflow of their squares."""
     return with_slopes(
         jnp.hypot, [lambda x, y: x / hypot(x, y), lambda x, y: y / hypot(x, y)], *jnp.broadcast_arrays(x1, x2)
     )
@@ -280,7 +279,7 @@ def bessel_k1(x: jax.Array) -> jax.Array:
 
 
 def airy_ai(x: jax.Array) -> jax.Array:
-    """Compute the Airy function Ai by Chebyshev series for finite ``x`` below -3, in [-3, 3] and above 3."""
+    """Compute the Airy function Ai of finite ``x`` by Chebyshev series."""
     series = airy_between(jnp.clip(x, -3, 3) / 3)
     return jnp.where(
         x < -3, airy_waves(jnp.maximum(-x, 3)), jnp.where(x > 3, airy_decay(jnp.maximum(x, 3)), series)

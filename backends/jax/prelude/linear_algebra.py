@@ -45,9 +45,7 @@ def matrix_rank(
 ) -> jax.Array:
     """Count the singular values of the matrices above ``max(atol, rtol * largest)``.
 
-    ``largest`` is the largest singular value of a matrix. ``atol`` defaults to 0. ``rtol`` defaults to 0 if
-    ``atol`` is given, else to the larger dimension times the machine epsilon. With ``hermitian``, the
-    matrices are Hermitian, and only their lower triangles are read.
+    ``largest`` is the largest one. With ``hermitian``, only the lower triangles of the matrices are read.
     """
     values = jnp.abs(jnp.linalg.eigvalsh(hermitian_matrix(x))) if hermitian else jnp.linalg.svdvals(x)
     cutoff = singular_cutoff(x, jnp.max(values, axis=-1, initial=0), rtol, atol)
@@ -64,9 +62,7 @@ def pinv(
     """Compute the pseudo-inverse of the matrices in the last two axes.
 
     Singular values up to ``max(atol, rtol * largest)``, where ``largest`` is the largest one, count as zero.
-    ``atol`` defaults to 0. ``rtol`` defaults to 0 if ``atol`` is given, else to the larger dimension times
-    the machine epsilon. With ``hermitian``, the matrices are Hermitian, and only their lower triangles are
-    read.
+    With ``hermitian``, only the lower triangles of the matrices are read.
     """
     x = hermitian_matrix(x) if hermitian else x
     if atol is None:
@@ -94,8 +90,8 @@ def solve_triangular(
 ) -> jax.Array:
     """Solve ``x1 @ x == x2`` for a triangular ``x1``, or ``x @ x1 == x2`` unless ``left``.
 
-    ``upper`` says which triangle of ``x1`` is read. With ``transpose``, ``x1`` is then transposed. With
-    ``unit_diagonal``, its diagonal counts as 1. Batch axes broadcast.
+    ``upper`` says which triangle of ``x1`` is read, before ``transpose`` transposes it. With
+    ``unit_diagonal``, its diagonal counts as 1.
     """
     x1, x2 = with_same_batch(x1, x2)
     return lax.linalg.triangular_solve(
@@ -113,10 +109,7 @@ def cholesky_solve(x1: jax.Array, x2: jax.Array, *, upper: bool = False) -> jax.
 
 # --------------------------------------------------------------------------------------------- decompositions
 def hermitian_matrix(x: jax.Array, *, upper: bool = False) -> jax.Array:
-    """Return the Hermitian matrix whose lower (or ``upper``) triangle, with a real diagonal, is in ``x``.
-
-    The gradient of a finite element is spread over both triangles of ``x``.
-    """
+    """Return the Hermitian matrix whose lower (or ``upper``) triangle, with a real diagonal, is in ``x``."""
     lower = conjugate_transpose(x) if upper else x
     told = lax.stop_gradient(jnp.tril(lower) + conjugate_transpose(jnp.tril(lower, -1)))
     # This has the value 0, and carries the gradient to both triangles.
@@ -136,8 +129,7 @@ def cholesky(x: jax.Array, *, upper: bool = False) -> jax.Array:
 def cholesky_ex(x: jax.Array, *, upper: bool = False) -> tuple[jax.Array, jax.Array]:
     """Return the Cholesky factor, and the order of the first leading minor that is not positive.
 
-    The order is 0 if all are positive, else the factor is NaN. The factor is lower (or ``upper``), and
-    computed from this triangle of ``x``.
+    The order is 0 if all are positive, else the factor is NaN.
     """
     factor = cholesky(x, upper=upper)
     if not x.size:
@@ -214,7 +206,6 @@ def ormqr(
 
 
 def centered_window(window: jax.Array | None, n_fft: int) -> jax.Array:
-    """Pad ``window`` with zeros on both sides to length ``n_fft``. Return ones if ``window`` is None."""
     if window is None:
         return jnp.ones(n_fft)
     before = (n_fft - len(window)) // 2
@@ -235,9 +226,7 @@ def stft(
     """Compute the Fourier transforms of frames of the last axis of ``x``, ``hop_length`` elements apart.
 
     The result has the shape ``[..., frequencies, frames]``. Each frame of ``n_fft`` elements is multiplied by
-    ``window``, padded to this length, unless it is None. With ``center``, ``x`` is padded in ``pad_mode`` so
-    that frames are centred at multiples of ``hop_length``. ``normalized`` divides by the square root of
-    ``n_fft``. ``onesided`` leaves out the negative frequencies.
+    ``window``, padded to this length, unless it is None.
     """
     if center:
         widths = [(0, 0)] * (x.ndim - 1) + [(n_fft // 2, n_fft // 2)]
@@ -264,8 +253,7 @@ def istft(
 ) -> jax.Array:
     """Invert ``stft`` by overlap-add, divided by the sum of the squared windows.
 
-    Parameters shared with ``stft`` have the values with which ``x`` was computed. The signal is real unless
-    ``as_complex``. It has ``length`` elements if that is not None, and those after the last frame are 0.
+    The signal is real unless ``as_complex``.
     """
     norm = "ortho" if normalized else "backward"
     spectrum = jnp.swapaxes(x, -1, -2)

@@ -65,9 +65,8 @@ def scaled_dot_product_attention(
 ) -> jax.Array:
     """Compute ``softmax(query @ key.mT * scale + mask) @ value``, with the softmax over the keys.
 
-    A boolean ``mask`` is True for the keys to attend to. Any other mask is added. With ``is_causal``, query i
-    attends only to the keys 0 to i. The weights are 0 for a query that attends to no key. The default of
-    ``scale`` is ``query.shape[-1] ** -0.5``.
+    A boolean ``mask`` is True for the keys to attend to. Any other mask is added. The weights are 0 for a
+    query that attends to no key.
     """
     weights = attention_weights(query, key, mask, is_causal=is_causal, scale=scale)
     return jnp.matmul(weights.astype(value.dtype), value)
@@ -83,9 +82,8 @@ def attention_weights(
 ) -> jax.Array:
     """Compute ``softmax(query @ key.mT * scale + mask)`` over the keys, in at least float32.
 
-    A boolean ``mask`` is True for the keys to attend to. Any other mask is added. With ``is_causal``, query i
-    attends only to the keys 0 to i. The weights are 0 for a query that attends to no key. The default of
-    ``scale`` is ``query.shape[-1] ** -0.5``.
+    A boolean ``mask`` is True for the keys to attend to. Any other mask is added. The weights are 0 for a
+    query that attends to no key.
     """
     wide = jnp.promote_types(query.dtype, jnp.float32)
     scores = jnp.matmul(query, jnp.swapaxes(key, -1, -2), preferred_element_type=wide)
@@ -140,8 +138,7 @@ def embedding_bag(
     """Reduce the embeddings of each bag ``indices[offsets[i]:offsets[i + 1]]`` by "sum", "mean" or "max".
 
     ``offsets`` ascend from 0. The last bag ends at the last offset if ``include_last_offset``, else at the
-    end of ``indices``. Embeddings are multiplied by ``per_sample_weights`` unless that is None. Embeddings of
-    ``padding_idx`` are left out. Empty bags are 0.
+    end of ``indices``.
     """
     starts = offsets[:-1] if include_last_offset else offsets
     bags = starts.shape[0]
@@ -172,9 +169,8 @@ def nll_loss(
 ) -> jax.Array:
     """Compute ``-weight[target] * log_probabilities[target]`` with classes on axis 1.
 
-    Without a batch, classes are on axis 0. ``weight`` is 1 for each class if it is None. The loss is 0 for
-    targets equal to ``ignore_index``. ``reduction`` is "none", "sum", or "mean", which divides the sum of the
-    losses by the sum of the weights of the targets that are not ignored.
+    The loss is 0 where ``target`` is ``ignore_index``. The "mean" is the sum of the losses divided by the sum
+    of the weights of the other targets.
     """
     axis = min(1, log_probabilities.ndim - 1)
     # ``ignore_index`` need not be a class, so it is replaced before it is used as an index.
@@ -199,8 +195,7 @@ def cross_entropy(
 ) -> jax.Array:
     """Compute the cross entropy of ``softmax(logits)`` and class indices, with classes on axis 1.
 
-    Without a batch, classes are on axis 0. ``label_smoothing`` is the share of the target distribution that
-    is spread evenly over all classes. ``weight``, ``ignore_index`` and ``reduction`` are as in ``nll_loss``.
+    ``label_smoothing`` is the share of the target distribution that is spread evenly over all classes.
     """
     axis = min(1, logits.ndim - 1)
     logs = jax.nn.log_softmax(logits, axis)
@@ -251,9 +246,8 @@ def ctc_loss(
 ) -> jax.Array:
     """Compute ``-log p(targets)`` of each sequence by the forward recursion over all alignments.
 
-    ``log_probabilities`` is [time, batch, classes], and ``targets`` is [batch, length]. Elements after
-    ``input_lengths`` and ``target_lengths`` are padding. ``blank`` is the class of the blank label. If no
-    alignment exists, the loss is infinite.
+    ``log_probabilities`` is [time, batch, classes], and ``targets`` is [batch, length]. If no alignment
+    exists, the loss is infinite.
     """
     time, batch = log_probabilities.shape[:2]
     length = targets.shape[1]
@@ -320,7 +314,7 @@ def batch_norm(
 ) -> jax.Array:
     """Compute ``(x - mean) / sqrt(variance + epsilon) * weight + bias`` with vectors along ``axis``.
 
-    ``axis`` is not negative. A weight or bias of None is skipped.
+    ``axis`` is not negative.
     """
     scale = lax.rsqrt(widened(variance) + epsilon)
     if weight is not None:
@@ -339,10 +333,7 @@ def layer_norm(
     axis: int | tuple[int, ...] = -1,
     epsilon: float,
 ) -> jax.Array:
-    """Compute ``(x - mean) / sqrt(variance + epsilon) * weight + bias`` with moments over ``axis``.
-
-    A weight or bias of None is skipped.
-    """
+    """Compute ``(x - mean) / sqrt(variance + epsilon) * weight + bias`` with moments over ``axis``."""
     result = standardised(widened(x), axis, epsilon)
     if weight is not None:
         result = result * weight
@@ -354,10 +345,7 @@ def layer_norm(
 def rms_norm(
     x: jax.Array, weight: jax.Array | None = None, *, axis: int | tuple[int, ...] = -1, epsilon: float
 ) -> jax.Array:
-    """Compute ``x / sqrt(mean(x ** 2) + epsilon) * weight`` with the mean over ``axis``.
-
-    A weight of None is skipped.
-    """
+    """Compute ``x / sqrt(mean(x ** 2) + epsilon) * weight`` with the mean over ``axis``."""
     wide = widened(x)
     result = wide * lax.rsqrt((wide * wide).mean(axis, keepdims=True) + epsilon)
     if weight is not None:
@@ -376,7 +364,7 @@ def group_norm(
 ) -> jax.Array:
     """Standardise each of ``groups`` groups of channels of each sample, then scale and shift the channels.
 
-    Channels are on the nonnegative ``axis``, and samples on axis 0. A weight or bias of None is skipped.
+    Channels are on the nonnegative ``axis``, and samples on axis 0.
     """
     grouped = widened(x).reshape(*x.shape[:axis], groups, x.shape[axis] // groups, *x.shape[axis + 1 :])
     result = standardised(
@@ -395,7 +383,7 @@ def instance_norm(
 ) -> jax.Array:
     """Standardise each channel of each sample over the spatial axes, then scale and shift the channels.
 
-    Channels are on the nonnegative ``axis``, and samples on axis 0. A weight or bias of None is skipped.
+    Channels are on the nonnegative ``axis``, and samples on axis 0.
     """
     result = standardised(widened(x), tuple(place for place in range(1, x.ndim) if place != axis), epsilon)
     return scaled_channels(result, weight, bias, axis).astype(x.dtype)

@@ -37,9 +37,7 @@ def max_pool(
 ) -> jax.Array:
     """Compute the maximum of each window over ``len(kernel)`` spatial axes.
 
-    These are the last axes, or for the ``layout`` "channels_last" those before the last. ``padding`` is a
-    pair of amounts for each of them, by default 0. With ``ceil_mode``, the last window of an axis may extend
-    beyond the padded end.
+    These are the last axes, or for the ``layout`` "channels_last" those before the last.
     """
     padding = padding or ((0, 0),) * len(kernel)
     return over_windows(x, lowest_value(x.dtype), lax.max, kernel, strides, padding, ceil_mode, layout)
@@ -54,10 +52,7 @@ def dilated_max_pool(
     ceil_mode: bool = False,
     layout: str = "channels_first",
 ) -> jax.Array:
-    """Compute the maximum of each window as ``max_pool`` does.
-
-    Elements of a window are ``dilation[i]`` apart along spatial axis ``i``, by default 1.
-    """
+    """Compute the maximum of each window, with elements ``dilation[i]`` apart along spatial axis ``i``."""
     # ``lax.reduce_window`` has no gradient for such windows.
     channels = -1 - len(kernel)
     array = x if layout == "channels_first" else jnp.moveaxis(x, -1, channels)
@@ -96,11 +91,9 @@ def avg_pool(
     divisor_override: int | None = None,
     layout: str = "channels_first",
 ) -> jax.Array:
-    """Compute the mean of each window over ``len(kernel)`` spatial axes; integer division truncates.
+    """Compute the mean (or sum over ``divisor_override``) of each window over ``len(kernel)`` spatial axes.
 
-    These are the last axes, or for the ``layout`` "channels_last" those before the last. The divisor is
-    ``divisor_override``, or by default the number of elements in the window, with padding only if
-    ``count_include_pad``. With ``ceil_mode``, the last window of an axis may extend beyond the padded end.
+    These are the last axes, or for the ``layout`` "channels_last" those before the last.
     """
     padding = padding or ((0, 0),) * len(kernel)
     # Sums in half precision would lose small terms.
@@ -201,9 +194,7 @@ def interpolate(
     """Resample the spatial axes of ``x`` to ``size``.
 
     These are the last axes, or for the ``layout`` "channels_last" those before the last. ``method`` is
-    "nearest", "nearest-exact", "linear", "cubic", or, with ``antialias``, "lanczos". ``scales`` has the scale
-    factor of each axis, or None for the ratio of the sizes. For "linear" and "cubic" without ``antialias``,
-    ``align_corners`` maps the centres of the first and last elements onto each other, for sizes above 1.
+    "nearest", "nearest-exact", "linear", "cubic", or, with ``antialias``, "lanczos".
     """
     scales = scales or (None,) * len(size)
     first = x.ndim - len(size) - (layout == "channels_last")
@@ -258,9 +249,8 @@ def elements_at(x: jax.Array, places: list[jax.Array]) -> jax.Array:
 def affine_grid(theta: jax.Array, size: tuple[int, ...], align_corners: bool = False) -> jax.Array:
     """Return the positions ``[batch, *size, axes]`` to which the affine maps ``theta`` take a regular grid.
 
-    ``theta`` has the shape ``[batch, axes, axes + 1]``. With ``align_corners``, -1 and 1 are the centres of
-    the first and last element of an axis of several elements, and without it their outer edges. Coordinates
-    are ordered from the last spatial axis to the first.
+    ``theta`` has the shape ``[batch, axes, axes + 1]``. Coordinates are ordered from the last spatial axis to
+    the first.
     """
     lines = []
     for n in size:

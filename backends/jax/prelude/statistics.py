@@ -13,7 +13,6 @@ from jax import lax
 
 # ------------------------------------------------------------------------------------------ moments and norms
 def safe_sqrt(x: jax.Array) -> jax.Array:
-    """Compute the square root, or 0 with derivative 0 where ``x`` is 0."""
     zero = x == 0
     # The inner ``where`` keeps the infinite derivative at 0 away, because 0 times infinity is NaN.
     return jnp.where(zero, 0, jnp.sqrt(jnp.where(zero, 1, x)))
@@ -24,8 +23,7 @@ def variance_over(
 ) -> jax.Array:
     """Compute the variance over ``axis``, or over all axes if it is None.
 
-    It is the sum of the squared distances from the mean, divided by the number of elements minus
-    ``correction``, or by 0 if that is negative.
+    The divisor is the number of elements minus ``correction``, or 0 if that is negative.
     """
     axes = range(x.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     count = math.prod(x.shape[i] for i in axes)
@@ -37,8 +35,7 @@ def standard_deviation(
 ) -> jax.Array:
     """Compute the standard deviation over ``axis``, or over all axes if it is None.
 
-    The variance is divided by the number of elements minus ``correction``, or by 0 if that is negative. The
-    derivative is 0 where the result is 0.
+    The divisor is the number of elements minus ``correction``, or 0 if that is negative.
     """
     return safe_sqrt(variance_over(x, axis, correction=correction, keepdims=keepdims))
 
@@ -77,7 +74,7 @@ def power_of(x: jax.Array, exponent: float) -> jax.Array:
 
 
 def histogram_bin_edges(x: jax.Array, *, bins: int, range: tuple[float, float] | None = None) -> jax.Array:
-    """Compute ``jnp.histogram_bin_edges``. The default of ``range`` is (0, 1) if ``x`` is empty."""
+    """Compute the edges of ``bins`` equal bins over ``range``, by default (0, 1) if ``x`` is empty."""
     # jax.numpy raises for an empty array, as it has no smallest element.
     return jnp.histogram_bin_edges(x, bins, (0, 1) if range is None and x.size == 0 else range)
 
@@ -208,7 +205,6 @@ def searchsorted_rows(
     """Return the indices at which to insert elements of row ``i`` of ``x`` into row ``i`` of ``sequences``.
 
     Rows are on the last axis. ``sorter`` has the indices that sort ``sequences``, or is None if it is sorted.
-    ``side`` is "left" to insert before equal elements, or "right" to insert after them.
     """
     if sorter is not None:
         sequences = jnp.take_along_axis(sequences, sorter, axis=-1)
@@ -240,10 +236,9 @@ def histc(x: jax.Array, *, bins: int, min: float, max: float) -> jax.Array:
 def histogram_counts(
     x: jax.Array, bin_edges: jax.Array, weights: jax.Array | None = None, *, density: bool = False
 ) -> jax.Array:
-    """Compute the histogram of ``x``, weighted by ``weights``, in the dtype of ``x``.
+    """Compute the histogram of ``x`` in the bins between ``bin_edges``, weighted by ``weights``.
 
-    ``bin_edges`` are the edges of the bins. With ``density``, the histogram is divided by its sum and by the
-    widths of the bins.
+    With ``density``, the histogram is divided by its sum and by the widths of the bins.
     """
     counted, _ = jnp.histogram(x, bins=bin_edges, weights=weights, density=density)
     return counted.astype(x.dtype)
@@ -251,7 +246,6 @@ def histogram_counts(
 
 # ---------------------------------------------------------------------------------------------- distances
 def distance(x: jax.Array, p: float) -> jax.Array:
-    """Compute the ``p``-norms along the last axis."""
     if p == 0:
         # ``vector_norm`` would count NaN as 1.
         return jnp.sum(jnp.where(jnp.isnan(x), x, (x != 0).astype(x.dtype)), axis=-1)
@@ -305,8 +299,8 @@ def philox(keys: jax.Array, counts: jax.Array) -> jax.Array:
     Return four random words along the last axis.
     """
 
+    # This computes the upper 32 bits of a product without 64-bit integers, which are off by default.
     def high(x: jax.Array, factor: int) -> jax.Array:
-        """Return the upper 32 bits of ``x * factor`` without 64-bit integers, which are off by default."""
         low, up, low_factor, up_factor = (
             x & 0xFFFF,
             x >> 16,

@@ -10,7 +10,7 @@ from .table import rows
 
 
 class _StackedLists(Lists):
-    """Writer that collects the outputs of a loop in lists and joins them by ``np.stack`` if there are any."""
+    """Writer that collects the outputs of a loop in lists and joins them by ``np.stack``."""
 
     def end(self, scope: Scope, node: Node, outputs: list[str]) -> None:
         for value, name in zip(node.outputs[node.params["carried"] :], outputs):

@@ -11,7 +11,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 def linspace(start: np.ndarray | float, stop: np.ndarray | float, num: int, dtype: np.dtype) -> np.ndarray:
     """Return ``num`` evenly spaced numbers from ``start`` to ``stop`` inclusive, cast to ``dtype``.
 
-    Each is computed from the nearer end. A single number is ``start``.
+    A single number is ``start``.
     """
     index = np.arange(num)
     step = (stop - start) / max(num - 1, 1)
@@ -23,8 +23,7 @@ def linspace(start: np.ndarray | float, stop: np.ndarray | float, num: int, dtyp
 def sliding_window(x: np.ndarray, axis: int, size: int, step: int = 1) -> np.ndarray:
     """Return windows of ``size`` elements along the nonnegative ``axis``, ``step`` elements apart.
 
-    The elements of a window are on a new last axis. A 0-d array is repeated ``size`` times. The result is a
-    read-only view.
+    The elements of a window are on a new last axis. The result is a read-only view.
     """
     if x.ndim == 0:
         return np.broadcast_to(x, (size,))
@@ -49,8 +48,7 @@ def pad(
 ) -> np.ndarray:
     """Pad ``x`` with ``value`` (``mode`` "constant"), or with its own elements.
 
-    These are mirrored (``mode`` "reflect"), the outermost ("edge"), or periodic ("wrap"). ``padding`` is a
-    pair of amounts for each axis. Negative amounts crop.
+    ``padding`` is a pair of amounts for each axis. Negative amounts crop.
     """
     # ``np.pad`` accepts no negative amounts, so what it pads is cropped first.
     inner = x[
@@ -101,7 +99,7 @@ def scatter_reduce(
     """Return a copy of ``x`` with each element of ``x[key]`` replaced by a reduction of its ``values``.
 
     ``reduce`` is "sum", "mean", "prod", "max" or "min". With ``include_self``, the reduction includes the old
-    element. The mean of integers is rounded down.
+    element.
     """
     result = np.array(x)
     count = np.zeros(x.shape, np.int64)
@@ -126,8 +124,7 @@ def scatter_reduce(
 def masked_scatter(x: np.ndarray, mask: np.ndarray, source: np.ndarray) -> np.ndarray:
     """Return a copy of ``x`` whose elements where ``mask`` is True are the first elements of ``source``.
 
-    The order of both is row-major. ``mask`` broadcasts to the shape of ``x``, and selects at most as many
-    elements as ``source`` has.
+    The order of both is row-major.
     """
     result = np.array(x)
     mask = np.broadcast_to(mask, x.shape)

@@ -15,8 +15,7 @@ def associative_scan(
 ) -> tuple[np.ndarray, ...]:
     """Compute the inclusive scan of ``arrays`` along the nonnegative ``axis`` by an associative function.
 
-    ``combine(*left, *right)`` combines elements at equal positions along ``axis``, and returns a tuple. With
-    ``reverse``, the scan starts at the end of ``axis``.
+    With ``reverse``, the scan starts at the end of ``axis``.
     """
     # There is nothing to combine, but the results must not be the arguments.
     if arrays[0].shape[axis] < 2:

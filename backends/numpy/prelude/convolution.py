@@ -21,9 +21,8 @@ def conv(
 ) -> np.ndarray:
     """Convolve ``x`` with ``weight[out, in // groups, *kernel]``, and add ``bias`` if it is not None.
 
-    ``strides``, ``padding`` and ``dilation`` have an item for each spatial axis. None is 1 on each axis, or
-    no padding. For the ``layout`` "channels_first", ``x`` and the result are ``[batch, channels, *space]``,
-    for "channels_last" ``[batch, *space, channels]``.
+    For the ``layout`` "channels_first", ``x`` and the result are ``[batch, channels, *space]``, for
+    "channels_last" ``[batch, *space, channels]``.
     """
     if layout == "channels_last":
         x = np.moveaxis(x, -1, 1)
@@ -74,10 +73,7 @@ def conv_transpose(
 ) -> np.ndarray:
     """Compute the transposed convolution of ``x`` with ``weight[in, out // groups, *kernel]``.
 
-    ``padding`` is cut off the result, and ``output_padding`` makes it longer at the end of each axis. Add
-    ``bias`` if it is not None. ``strides``, ``padding``, ``output_padding`` and ``dilation`` have an item for
-    each spatial axis; None is 1 on each axis, or no padding. For the ``layout`` "channels_first", ``x`` and
-    the result are ``[batch, channels, *space]``, for "channels_last" ``[batch, *space, channels]``.
+    ``padding`` is cut off the result, and ``output_padding`` makes it longer at the end of each axis.
     """
     if layout == "channels_last":
         x = np.moveaxis(x, -1, 1)

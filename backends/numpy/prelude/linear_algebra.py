@@ -20,7 +20,7 @@ def conjugate_transpose(x: np.ndarray) -> np.ndarray:
 def grouped_matmul(x: np.ndarray, weight: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     """Multiply rows ``offsets[g - 1]:offsets[g]`` of ``x`` by the matrix ``weight[g]``, for each group ``g``.
 
-    The first group starts at row 0. Rows after the last group are 0 in the result.
+    The first group starts at row 0.
     """
     result = np.zeros((x.shape[0], weight.shape[-1]), x.dtype)
     start = 0
@@ -57,9 +57,7 @@ def matrix_rank(
 ) -> np.ndarray:
     """Count the singular values of the matrices above ``max(atol, rtol * largest)``.
 
-    ``largest`` is the largest singular value of a matrix. ``atol`` defaults to 0. ``rtol`` defaults to 0 if
-    ``atol`` is given, else to the larger dimension times the machine epsilon. With ``hermitian``, the
-    matrices are Hermitian, and only their lower triangles are read.
+    ``largest`` is the largest one. With ``hermitian``, only the lower triangles of the matrices are read.
     """
     values = np.abs(np.linalg.eigvalsh(x)) if hermitian else np.linalg.svdvals(x)
     cutoff = singular_cutoff(x, np.max(values, axis=-1, initial=0), rtol, atol)
@@ -76,9 +74,7 @@ def pinv(
     """Compute the pseudo-inverse of the matrices in the last two axes.
 
     Singular values up to ``max(atol, rtol * largest)``, where ``largest`` is the largest one, count as zero.
-    ``atol`` defaults to 0. ``rtol`` defaults to 0 if ``atol`` is given, else to the larger dimension times
-    the machine epsilon. With ``hermitian``, the matrices are Hermitian, and only their lower triangles are
-    read.
+    With ``hermitian``, only the lower triangles of the matrices are read.
     """
     if hermitian:
         values, right = np.linalg.eigh(x)
@@ -102,8 +98,8 @@ def solve_triangular(
 ) -> np.ndarray:
     """Solve ``x1 @ x == x2`` for a triangular ``x1``, or ``x @ x1 == x2`` unless ``left``.
 
-    ``upper`` says which triangle of ``x1`` is read. With ``transpose``, ``x1`` is then transposed. With
-    ``unit_diagonal``, its diagonal counts as 1. Batch axes broadcast.
+    ``upper`` says which triangle of ``x1`` is read, before ``transpose`` transposes it. With
+    ``unit_diagonal``, its diagonal counts as 1.
     """
     # The transposed equation has ``x1.T`` on the left.
     if not left:
@@ -135,8 +131,7 @@ def cholesky_solve(x1: np.ndarray, x2: np.ndarray, *, upper: bool = False) -> np
 def cholesky_ex(x: np.ndarray, *, upper: bool = False) -> tuple[np.ndarray, np.ndarray]:
     """Return the Cholesky factor, and the order of the first leading minor that is not positive.
 
-    The order is 0 if all are positive, else the factor is NaN. The factor is lower (or ``upper``), and
-    computed from this triangle of ``x``.
+    The order is 0 if all are positive, else the factor is NaN.
     """
     try:
         factor = np.linalg.cholesky(x, upper=upper)
@@ -247,7 +242,6 @@ def ormqr(
 
 
 def centered_window(window: np.ndarray | None, n_fft: int) -> np.ndarray | float:
-    """Pad ``window`` with zeros on both sides to length ``n_fft``. Return 1.0 if ``window`` is None."""
     if window is None:
         return 1.0
     before = (n_fft - len(window)) // 2
@@ -268,9 +262,7 @@ def stft(
     """Compute the Fourier transforms of frames of the last axis of ``x``, ``hop_length`` elements apart.
 
     The result has the shape ``[..., frequencies, frames]``. Each frame of ``n_fft`` elements is multiplied by
-    ``window``, padded to this length, unless it is None. With ``center``, ``x`` is padded in ``pad_mode`` so
-    that frames are centred at multiples of ``hop_length``. ``normalized`` divides by the square root of
-    ``n_fft``. ``onesided`` leaves out the negative frequencies.
+    ``window``, padded to this length, unless it is None.
     """
     if center:
         mode: Any = {"replicate": "edge", "circular": "wrap"}.get(pad_mode, pad_mode)
@@ -296,8 +288,7 @@ def istft(
 ) -> np.ndarray:
     """Invert ``stft`` by overlap-add, divided by the sum of the squared windows.
 
-    Parameters shared with ``stft`` have the values with which ``x`` was computed. The signal is real unless
-    ``as_complex``. It has ``length`` elements if that is not None, and those after the last frame are 0.
+    The signal is real unless ``as_complex``.
     """
     norm: Any = "ortho" if normalized else "backward"
     spectrum = np.swapaxes(x, -1, -2)

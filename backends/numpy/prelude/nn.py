@@ -98,9 +98,8 @@ def scaled_dot_product_attention(
 ) -> np.ndarray:
     """Compute ``softmax(query @ key.mT * scale + mask) @ value``, with the softmax over the keys.
 
-    A boolean ``mask`` is True for the keys to attend to. Any other mask is added. With ``is_causal``, query i
-    attends only to the keys 0 to i. The weights are 0 for a query that attends to no key. The default of
-    ``scale`` is ``query.shape[-1] ** -0.5``.
+    A boolean ``mask`` is True for the keys to attend to. Any other mask is added. The weights are 0 for a
+    query that attends to no key.
     """
     return attention_weights(query, key, mask, is_causal=is_causal, scale=scale) @ value
 
@@ -115,9 +114,8 @@ def attention_weights(
 ) -> np.ndarray:
     """Compute ``softmax(query @ key.mT * scale + mask)`` over the keys.
 
-    A boolean ``mask`` is True for the keys to attend to. Any other mask is added. With ``is_causal``, query i
-    attends only to the keys 0 to i. The weights are 0 for a query that attends to no key. The default of
-    ``scale`` is ``query.shape[-1] ** -0.5``.
+    A boolean ``mask`` is True for the keys to attend to. Any other mask is added. The weights are 0 for a
+    query that attends to no key.
     """
     scores = query * (query.shape[-1] ** -0.5 if scale is None else scale) @ key.mT
     if is_causal:
@@ -153,9 +151,7 @@ def embedding_bag(
     """Reduce the embeddings of each bag ``indices[offsets[i]:offsets[i + 1]]`` by "sum", "mean" or "max".
 
     ``offsets`` ascend from 0. The last bag ends at the last offset if ``include_last_offset``, else at the
-    end of ``indices``. Embeddings are multiplied by ``per_sample_weights`` unless that is None. Indices equal
-    to ``padding_idx`` are skipped. Empty bags are 0. Raise ``IndexError`` if any other index of a bag is
-    negative or too large.
+    end of ``indices``.
     """
     starts = offsets[:-1] if include_last_offset else offsets
     bag = np.searchsorted(starts, np.arange(len(indices)), side="right") - 1
@@ -186,10 +182,8 @@ def nll_loss(
 ) -> np.ndarray:
     """Compute ``-weight[target] * log_probabilities[target]`` with classes on axis 1.
 
-    Without a batch, classes are on axis 0. ``weight`` is 1 for each class if it is None. The loss is 0 for
-    targets equal to ``ignore_index``. Raise ``IndexError`` for other targets that are no class. ``reduction``
-    is "none", "sum", or "mean", which divides the sum of the losses by the sum of the weights of the targets
-    that are not ignored.
+    The loss is 0 where ``target`` is ``ignore_index``. The "mean" is the sum of the losses divided by the sum
+    of the weights of the other targets.
     """
     axis = min(1, log_probabilities.ndim - 1)
     # ``ignore_index`` need not be a class, so it is replaced before it is used as an index.
@@ -216,8 +210,7 @@ def cross_entropy(
 ) -> np.ndarray:
     """Compute the cross entropy of ``softmax(logits)`` and class indices, with classes on axis 1.
 
-    Without a batch, classes are on axis 0. ``label_smoothing`` is the share of the target distribution that
-    is spread evenly over all classes. ``weight``, ``ignore_index`` and ``reduction`` are as in ``nll_loss``.
+    ``label_smoothing`` is the share of the target distribution that is spread evenly over all classes.
     """
     axis = min(1, logits.ndim - 1)
     logs = log_softmax(logits, axis)
@@ -257,9 +250,8 @@ def ctc_loss(
 ) -> np.ndarray:
     """Compute ``-log p(targets)`` of each sequence by the forward recursion over all alignments.
 
-    ``log_probabilities`` is [time, batch, classes], and ``targets`` is [batch, length]. Elements after
-    ``input_lengths`` and ``target_lengths`` are padding. ``blank`` is the class of the blank label. If no
-    alignment exists, the loss is infinite.
+    ``log_probabilities`` is [time, batch, classes], and ``targets`` is [batch, length]. If no alignment
+    exists, the loss is infinite.
     """
     batch, length = targets.shape
     places = np.arange(2 * length + 1)
@@ -312,7 +304,7 @@ def batch_norm(
 ) -> np.ndarray:
     """Compute ``(x - mean) / sqrt(variance + epsilon) * weight + bias`` with vectors along ``axis``.
 
-    ``axis`` is not negative. A weight or bias of None is skipped.
+    ``axis`` is not negative.
     """
     scale = 1 / np.sqrt(variance + epsilon)
     if weight is not None:
@@ -331,10 +323,7 @@ def layer_norm(
     axis: int | tuple[int, ...] = -1,
     epsilon: float,
 ) -> np.ndarray:
-    """Compute ``(x - mean) / sqrt(variance + epsilon) * weight + bias`` with moments over ``axis``.
-
-    A weight or bias of None is skipped.
-    """
+    """Compute ``(x - mean) / sqrt(variance + epsilon) * weight + bias`` with moments over ``axis``."""
     result = standardised(x, axis, epsilon)
     if weight is not None:
         result = result * weight
@@ -346,10 +335,7 @@ def layer_norm(
 def rms_norm(
     x: np.ndarray, weight: np.ndarray | None = None, *, axis: int | tuple[int, ...] = -1, epsilon: float
 ) -> np.ndarray:
-    """Compute ``x / sqrt(mean(x ** 2) + epsilon) * weight`` with the mean over ``axis``.
-
-    A weight of None is skipped.
-    """
+    """Compute ``x / sqrt(mean(x ** 2) + epsilon) * weight`` with the mean over ``axis``."""
     squares = np.sum(x * x, axis, keepdims=True)
     result = x / np.sqrt(squares * (squares.size / max(x.size, 1)) + epsilon)
     if weight is not None:
@@ -368,7 +354,7 @@ def group_norm(
 ) -> np.ndarray:
     """Standardise each of ``groups`` groups of channels of each sample, then scale and shift the channels.
 
-    Channels are on the nonnegative ``axis``, and samples on axis 0. A weight or bias of None is skipped.
+    Channels are on the nonnegative ``axis``, and samples on axis 0.
     """
     grouped = x.reshape(*x.shape[:axis], groups, x.shape[axis] // groups, *x.shape[axis + 1 :])
     result = standardised(
@@ -387,7 +373,7 @@ def instance_norm(
 ) -> np.ndarray:
     """Standardise each channel of each sample over the spatial axes, then scale and shift the channels.
 
-    Channels are on the nonnegative ``axis``, and samples on axis 0. A weight or bias of None is skipped.
+    Channels are on the nonnegative ``axis``, and samples on axis 0.
     """
     result = standardised(x, tuple(place for place in range(1, x.ndim) if place != axis), epsilon)
     return scaled_channels(result, weight, bias, axis).astype(x.dtype, copy=False)

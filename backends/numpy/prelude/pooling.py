@@ -63,10 +63,7 @@ def max_pool(
 ) -> np.ndarray:
     """Compute the maximum of each window over ``len(kernel)`` spatial axes.
 
-    These are the last axes, or for the ``layout`` "channels_last" those before the last. ``padding`` is a
-    pair of amounts for each of them, by default 0. Elements of a window are ``dilation[i]`` apart along
-    spatial axis ``i``, by default 1. With ``ceil_mode``, the last window of an axis may extend beyond the
-    padded end.
+    These are the last axes, or for the ``layout`` "channels_last" those before the last.
     """
     lead = x.ndim - len(kernel) - (layout == "channels_last")
     if dilation and ceil_mode:
@@ -88,11 +85,9 @@ def avg_pool(
     divisor_override: int | None = None,
     layout: str = "channels_first",
 ) -> np.ndarray:
-    """Compute the mean of each window over ``len(kernel)`` spatial axes; integer division truncates.
+    """Compute the mean (or sum over ``divisor_override``) of each window over ``len(kernel)`` spatial axes.
 
-    These are the last axes, or for the ``layout`` "channels_last" those before the last. The divisor is
-    ``divisor_override``, or by default the number of elements in the window, with padding only if
-    ``count_include_pad``. With ``ceil_mode``, the last window of an axis may extend beyond the padded end.
+    These are the last axes, or for the ``layout`` "channels_last" those before the last.
     """
     rank = len(kernel)
     padding = padding or ((0, 0),) * rank
@@ -191,9 +186,7 @@ def interpolate(
     """Resample the spatial axes of ``x`` to ``size``.
 
     These are the last axes, or for the ``layout`` "channels_last" those before the last. ``method`` is
-    "nearest", "nearest-exact", "linear", "cubic", or, with ``antialias``, "lanczos". ``scales`` has the scale
-    factor of each axis, or None for the ratio of the sizes. For "linear" and "cubic" without ``antialias``,
-    ``align_corners`` maps the centres of the first and last elements onto each other, for sizes above 1.
+    "nearest", "nearest-exact", "linear", "cubic", or, with ``antialias``, "lanczos".
     """
     scales = scales or (None,) * len(size)
     first = x.ndim - len(size) - (layout == "channels_last")
@@ -244,9 +237,8 @@ def elements_at(x: np.ndarray, places: list[np.ndarray]) -> np.ndarray:
 def affine_grid(theta: np.ndarray, size: tuple[int, ...], align_corners: bool = False) -> np.ndarray:
     """Return the positions ``[batch, *size, axes]`` to which the affine maps ``theta`` take a regular grid.
 
-    ``theta`` has the shape ``[batch, axes, axes + 1]``. With ``align_corners``, -1 and 1 are the centres of
-    the first and last element of an axis of several elements, and without it their outer edges. Coordinates
-    are ordered from the last spatial axis to the first.
+    ``theta`` has the shape ``[batch, axes, axes + 1]``. Coordinates are ordered from the last spatial axis to
+    the first.
     """
     lines = []
     for n in size:

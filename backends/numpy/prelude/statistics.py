@@ -23,8 +23,7 @@ def variance(
 ) -> np.ndarray:
     """Compute the variance over ``axis``, or over all axes if it is None.
 
-    It is the sum of the squared distances from the mean, divided by ``N - correction`` for ``N`` elements, or
-    by 0 if that is negative.
+    The divisor is the number of elements minus ``correction``, or 0 if that is negative.
     """
     distance = np.abs(x - mean(x, axis, keepdims=True))
     total = np.sum(distance * distance, axis=axis, keepdims=keepdims)
@@ -36,7 +35,7 @@ def standard_deviation(
 ) -> np.ndarray:
     """Compute the standard deviation over ``axis``, or over all axes if it is None.
 
-    The divisor is ``N - correction`` for ``N`` elements, or 0 if that is negative.
+    The divisor is the number of elements minus ``correction``, or 0 if that is negative.
     """
     return np.sqrt(variance(x, axis, correction=correction, keepdims=keepdims))
 
@@ -58,10 +57,7 @@ def logsumexp(x: np.ndarray, axis: int | tuple[int, ...] | None = None, keepdims
 def vector_norm(
     x: np.ndarray, *, axis: int | tuple[int, ...] | None = None, ord: float = 2.0, keepdims: bool = False
 ) -> np.ndarray:
-    """Compute the ``ord``-norm of vectors over ``axis``, or of all elements if it is None.
-
-    The order 0 counts the elements that are not 0.
-    """
+    """Compute the ``ord``-norm of vectors over ``axis``, or of all elements if it is None."""
     size = np.abs(x)
     if ord == np.inf:
         return np.max(size, axis=axis, keepdims=keepdims, initial=0)
@@ -176,8 +172,8 @@ def quantile(
 ) -> np.ndarray:
     """Compute the ``q``-th quantiles along ``axis``, or over all elements if it is None.
 
-    The axes of ``q`` come first in the result. ``interpolation`` is "linear", "lower", "higher", "midpoint"
-    or "nearest". NaN are left out with ``skip_nan``, and otherwise make the result NaN.
+    The axes of ``q`` come first in the result. NaN are left out with ``skip_nan``, and otherwise make the
+    result NaN.
     """
     ordered = np.sort(x.reshape(-1) if axis is None else np.moveaxis(x, axis, -1), axis=-1)
     size, valid = ordered.shape[-1], np.sum(ordered == ordered, axis=-1, keepdims=True)
@@ -218,7 +214,6 @@ def searchsorted_rows(
     """Return the indices at which to insert elements of row ``i`` of ``x`` into row ``i`` of ``sequences``.
 
     Rows are on the last axis. ``sorter`` has the indices that sort ``sequences``, or is None if it is sorted.
-    ``side`` is "left" to insert before equal elements, or "right" to insert after them.
     """
     if sorter is not None:
         sequences = np.take_along_axis(sequences, sorter, axis=-1)
@@ -230,10 +225,9 @@ def searchsorted_rows(
 
 # ----------------------------------------------------------------------------------- integrals and histograms
 def histc(x: np.ndarray, *, bins: int, min: float, max: float) -> np.ndarray:
-    """Count the elements of ``x`` in ``bins`` equal bins over [min, max].
+    """Count the elements in ``bins`` equal bins of [min, max]; if ``min == max``, of the range of ``x``.
 
-    If ``min == max``, the bins cover the range of ``x``. A range of a single number is widened by 1 on both
-    sides. Elements outside of the bins are ignored.
+    A range of a single number is widened by 1 on both sides.
     """
     x = x.reshape(-1)
     if x.size == 0:
@@ -251,8 +245,7 @@ def histogram_counts(
 ) -> np.ndarray:
     """Compute the histogram of ``x`` in the bins between ``bin_edges``, weighted by ``weights``.
 
-    Elements outside of the bins are ignored; the last edge is inclusive. With ``density``, the histogram is
-    divided by its sum and by the widths of the bins.
+    With ``density``, the histogram is divided by its sum and by the widths of the bins.
     """
     x = x.reshape(-1)
     inside = (x >= bin_edges[0]) & (x <= bin_edges[-1])
@@ -273,7 +266,7 @@ def covariances(
     """Compute the covariance matrix of the rows of ``x``, or the variance if ``x`` has at most one axis.
 
     ``fweights`` are the numbers of repetitions of each observation (column), and ``aweights`` its relative
-    weights. ``correction`` is the ``ddof`` of ``np.cov``.
+    weights.
     """
     rows = np.atleast_2d(x)
     weights = np.ones(rows.shape[1], rows.real.dtype)
@@ -290,10 +283,7 @@ def covariances(
 
 
 def correlations(x: np.ndarray) -> np.ndarray:
-    """Compute the Pearson correlation matrix of the rows of ``x``, a scalar if ``x`` has at most one axis.
-
-    Real and imaginary parts are clipped to [-1, 1].
-    """
+    """Compute the Pearson correlation matrix of the rows of ``x``, a scalar if ``x`` has at most one axis."""
     covariance = np.atleast_2d(covariances(x))
     deviation = np.sqrt(np.diagonal(covariance).real)
     result = covariance / deviation[:, None] / deviation
@@ -314,10 +304,7 @@ def distance(x: np.ndarray, p: float) -> np.ndarray:
 
 
 def cdist(x1: np.ndarray, x2: np.ndarray, *, p: float = 2.0) -> np.ndarray:
-    """Compute the ``p``-norm distances between each row of ``x1`` and each row of ``x2``.
-
-    Leading axes are batch axes, and broadcast.
-    """
+    """Compute the ``p``-norm distances between each row of ``x1`` and each row of ``x2``."""
     return distance(x1[..., :, None, :] - x2[..., None, :, :], p)
 
 
