@@ -1,7 +1,7 @@
 """Built-in backends: one folder for each target framework, and ``common/`` for shared code.
 
-In the folder of a framework, ``lowering/`` maps canonical operations to source. ``native.py`` handles its
-arrays, devices and random numbers. ``prelude/`` has helper functions that are copied into generated source.
+In the folder of a framework, ``lowering/`` writes canonical operations as source, and ``prelude/`` has helper
+functions that are copied into it.
 """
 
 # Under another name every registry in here would exist twice.

@@ -50,7 +50,6 @@ def refuse_array(array: Any, framework: str, problem: Exception) -> NoReturn:
 
 
 def bfloat16() -> np.dtype[Any]:
-    """Return the bfloat16 dtype of ``ml_dtypes``, or raise ``FrameworkNotInstalled`` if that is missing."""
     try:
         import ml_dtypes
     except ModuleNotFoundError:

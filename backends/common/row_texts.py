@@ -119,8 +119,6 @@ class SliceKeys:
 
 
 def permute_text(method: str) -> Callable[..., str]:
-    """Return a row that writes a permutation of axes as a call of ``method``, or as ``mT`` or ``T``."""
-
     def permute(x: Operand, *, axes: tuple[int, ...]) -> str:
         swapped = (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2)
         if axes == swapped:

@@ -166,10 +166,6 @@ class Rows:
         self.structured: dict[str, Callable[[Any, Any], None]] = {}
 
     def table(self, rows: Mapping[str, str | Row], unused: Mapping[str, str] | None = None) -> None:
-        """Register the rows of several operations.
-
-        ``unused`` maps inputs and parameters that templates may leave out to the reason.
-        """
         for name, row in rows.items():
             op = get(name)
             self._add(name, _from_template(op, row, unused or {}) if isinstance(row, str) else row)

@@ -15,7 +15,6 @@ Written = Callable[[Scope, Node], None]
 
 
 def while_loop(scope: Scope, node: Node) -> None:
-    """Write a ``while_loop`` node as a ``while`` statement."""
     condition, body = node.regions
     loop = Loop.of(scope, node)
     state = scope.name_carry(node, body)
@@ -42,7 +41,6 @@ def writes_nothing(inside: WrittenRegion, targets: Sequence[str]) -> bool:
 
 
 def branch(scope: Scope, node: Node) -> None:
-    """Write a ``branch`` node as an ``if`` statement, or inline if it has a single region."""
     index, *captured = node.inputs
     chosen = repr(scope.literal(index))
     insides = [scope.write_inner(region, [], captured) for region in node.regions]

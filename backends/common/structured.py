@@ -159,7 +159,6 @@ def tuple_text(texts: Sequence[str]) -> str:
 
 
 def function(scope: Scope, wanted: str, arguments: Sequence[str], inside: WrittenRegion, result: str) -> str:
-    """Write a nested function that returns ``result`` after the lines of ``inside``, and return its name."""
     name = scope.new(wanted)
     scope.blank()
     with scope.indented(f"def {name}({', '.join(arguments)}):"):
@@ -170,7 +169,6 @@ def function(scope: Scope, wanted: str, arguments: Sequence[str], inside: Writte
 
 
 def call(scope: Scope, node: Node) -> None:
-    """Write a ``call`` node as a call of its region's function at module level."""
     (region,) = node.regions
     own = scope.indexed_weights(region)
     name = scope.define_region(region, lambda inner, name: _definition(inner, name, region, own))

@@ -102,7 +102,6 @@ _WATCHING = ("jax_debug_nans", "jax_debug_infs", "jax_disable_jit")
 
 
 def key_of(text: str, args: Iterable[Any]) -> str | None:
-    """Return the cache key of the source ``text`` and the traced ``args``, or None for no caching."""
     is_off = not jax.config.jax_enable_compilation_cache
     if is_off or any(getattr(jax.config, name) for name in _WATCHING) or _is_in_a_context():
         return None
@@ -272,7 +271,6 @@ class StoredPrograms:
         return "" if self._gave_up is None else f"gave up: {self._gave_up}"
 
     def traced(self, *args: Any) -> Packed:
-        """Return the packed result of the function for traced ``args``, from a stored program if possible."""
         with self._tracing:
             found = self._found(args) if self.are_used else None
             self.are_used = self._has_any

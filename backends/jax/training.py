@@ -26,7 +26,6 @@ class Nadam(NamedTuple):
 
 
 def optimizer_factory(name: str, options: Options) -> Callable[[Any], Any]:
-    """Return a function from a learning rate to the optax transformation of the optimizer ``name``."""
     scale, is_decoupled = _ROWS[name]
     decay = [optax.add_decayed_weights(options["weight_decay"])] if options["weight_decay"] else []
 

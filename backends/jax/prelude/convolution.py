@@ -121,7 +121,6 @@ def window_counts(
     padding: tuple[tuple[int, int], ...],
     dilation: tuple[int, ...],
 ) -> list[int]:
-    """Return the number of windows of ``x[batch, *space, channels]`` along each spatial axis."""
     reach = [step * (k - 1) + 1 for step, k in zip(dilation, kernel)]
     return [
         max((n + sum(pair) - r) // s + 1, 0) for n, pair, r, s in zip(x.shape[1:-1], padding, reach, strides)

@@ -483,7 +483,6 @@ def sine_quotient(x: jax.Array) -> jax.Array:
 
 
 def trigamma(x: jax.Array) -> jax.Array:
-    """Compute the derivative of ``digamma``."""
     # The reflection formula is valid for all arguments, but the zeta function needs positive ones.
     below = x < 0.5
     sine = jnp.sin(jnp.pi * jnp.where(below, x, 0.5))

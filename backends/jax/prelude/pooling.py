@@ -219,10 +219,6 @@ def interpolate(
 
 
 def padded_position(position: jax.Array, size: int, padding: str, align_corners: bool) -> jax.Array:
-    """Clip ``position`` to [0, size - 1], unless ``padding`` is "zeros".
-
-    For "reflection", positions are reflected at the ends of the axis before they are clipped.
-    """
     if padding == "reflection":
         position = reflected(position, size, align_corners)
     return (

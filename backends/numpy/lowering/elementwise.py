@@ -57,8 +57,6 @@ def clip(x: Operand, low: Operand | None = None, high: Operand | None = None) ->
 
 # A division by zero raises in torch, while the functions of numpy return 0.
 def quotient(function: str, template: str) -> Callable[..., str]:
-    """Return a row that writes ``template``, or a call of ``function`` that raises on division by 0."""
-
     def row(x1: Operand, x2: Operand) -> str:
         if is_integer(x1.dtype or x2.dtype or "") and not (x2.dtype is None and number_in(x2)):
             return f"checked_division({function}, {x1}, {x2})"

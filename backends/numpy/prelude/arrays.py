@@ -1,4 +1,4 @@
-"""Creation, windows, padding, scatters and masked writes. Arguments are never modified."""
+"""Creation, windows, padding, scatters and masked writes."""
 
 from __future__ import annotations
 

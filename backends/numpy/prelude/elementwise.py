@@ -127,7 +127,6 @@ def spherical_bessel_j0(x: np.ndarray) -> np.ndarray:
 
 
 def trigamma(x: np.ndarray) -> np.ndarray:
-    """Compute the derivative of ``digamma``."""
     below = x < 0.5
     sine = np.sin(np.pi * np.where(below, x, x.dtype.type(0.5)))
     value = special.zeta(2, np.where(below, 1 - x, x))

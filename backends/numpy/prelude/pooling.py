@@ -211,10 +211,6 @@ def interpolate(
 
 
 def padded_position(position: np.ndarray, size: int, padding: str, align_corners: bool) -> np.ndarray:
-    """Clip ``position`` to [0, size - 1], unless ``padding`` is "zeros".
-
-    For "reflection", positions are reflected at the ends of the axis before they are clipped.
-    """
     if padding == "reflection":
         position = reflected(position, size, align_corners)
     return position if padding == "zeros" else np.clip(position, 0, size - 1)
