@@ -9,10 +9,7 @@ import tensorflow as tf
 
 
 class TensorVersion:
-    """Stamp by which writes to an array are detected.
-
-    It always fits a ``tf.Tensor``, which is immutable, and never a variable.
-    """
+    """Stamp that fits a ``tf.Tensor``, which is immutable, and no variable."""
 
     __slots__ = ()
 

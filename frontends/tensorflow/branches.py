@@ -64,10 +64,7 @@ class Intermediate:
 def intermediate_of(
     reader: GraphReader, graphs: Sequence[Any], given: Sequence[TensorValue], place: int
 ) -> Intermediate | None:
-    """Return the intermediates that branches pass to their gradient as their output with index ``place``.
-
-    Return None if no branch passes any there.
-    """
+    """Return the intermediates that branches pass to their gradient as output ``place``, or None."""
     makers = [_maker(graph.outputs[place]) for graph in graphs]
     if not any(operation.type == _FULL for operation in makers):
         return None
@@ -125,12 +122,6 @@ _OPTIONALS: dict[str, Handler] = {"OptionalGetValue": _recompute}
 
 # --------------------------------------------------------------------------------------------------- branches
 def branch(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
-    """Lift ``If`` and ``Case`` to a ``branch`` node, or lift only the operations of one branch.
-
-    The latter is done if the index is known, or for :func:`asserts_alone`. If results of the branches differ
-    in shape or dtype, the branch that runs is lifted under a guard on the index, or ``UnsupportedOperation``
-    is raised.
-    """
     index, *given = operands
     graphs = branches_of(operation)
     if isinstance(index.item, np.ndarray) and not _differs_between_iterations(reader, index):

@@ -60,11 +60,7 @@ def identity(reader: GraphReader, operation: Any, operands: Sequence[TensorValue
 
 
 def _trace_rule(operation: Any, name: str) -> tuple[Any, list[Any], list[Any]]:
-    """Trace the gradient rule registered as ``name``. Return its graph, cotangents and gradients.
-
-    The cotangents are placeholders, one for each output of ``operation``. A gradient is None where the rule
-    returns None.
-    """
+    """Trace the gradient rule registered as ``name``. Return its graph, cotangents and gradients."""
     rule_of = ops.gradient_registry.lookup(name)
     with operation.graph.as_default():
         rule = FuncGraph("rule")
@@ -110,9 +106,7 @@ class _CustomGradientCall:
     ) -> list[TensorValue]:
         """Append the node, and return its results, then the operands after the first ``count``.
 
-        ``rule``, ``cotangents`` and ``gradients`` are the results of :func:`_trace_rule`. The first ``count``
-        operands, among them the results of the function, become results of the node. ``sources`` are the
-        indices of the differentiated operands.
+        ``sources`` are the indices of the differentiated operands.
         """
         results = self.operands[:count]
         # A region reads only its own inputs, so the function and the rule have separate ones.

@@ -66,8 +66,7 @@ def run_by_xla(operation: Any, operands: Sequence[Any]) -> list[Any]:
 def has_kernel(node: Node, names: Sequence[str]) -> bool:
     """Return False if TensorFlow is known to lack a kernel for the recorded call ``node``.
 
-    Operations in ``_KERNELS`` with the channels first or with dilation are run on zeros to find out, and the
-    answer is kept. ``names`` are the parameters of the raw operation, in order.
+    ``names`` are the parameters of the raw operation, in order.
     """
     key, params = row_key(node.op), node.params
     layout, dilation = str(params.get("data_format")), max(params.get("dilations", ()), default=1)
@@ -292,7 +291,7 @@ def function_of(operation: Any, attribute: str) -> Any:
 
 
 def bodies_of(operation: Any) -> list[Any]:
-    """Return the graphs that a loop, a branch or a call can run; an empty list for any other operation."""
+    """Return the graphs that a loop, a branch or a call can run, and none for another operation."""
     if operation.type in LOOPS:
         return [function_of(operation, name) for name in ("cond", "body")]
     if operation.type in BRANCHES:
@@ -301,10 +300,7 @@ def bodies_of(operation: Any) -> list[Any]:
 
 
 def is_repeatable(operation: Any) -> bool:
-    """Return True if ``operation`` is stateless, or only reads, asserts or prints.
-
-    For a loop, branch or call, return True if that holds for all operations in its graphs.
-    """
+    """Return True if ``operation``, and those that it calls, are stateless, read, assert or print."""
     bodies = bodies_of(operation)
     if bodies:
         return all(is_repeatable(inner) for graph in bodies for inner in graph.get_operations())
@@ -318,11 +314,7 @@ def branches_of(operation: Any) -> list[Any]:
 
 
 def place_of_branch(operation: Any, index: Any) -> int:
-    """Return the index of the branch that runs for ``index``, in the list of :func:`branches_of`.
-
-    For ``If``, 0 is the else branch and 1 the then branch. ``Case`` runs its last branch for an index out of
-    range.
-    """
+    """Return the index of the branch that runs for ``index``, in the list of :func:`branches_of`."""
     if "If" in operation.type:
         return int(bool(index))
     count = len(operation.get_attr("branches"))

@@ -39,17 +39,10 @@ class NumberTrace(Sizes, Protocol):
     reading: Reading
 
     def number(self, tensor: Any) -> Any:
-        """Return the only element of ``tensor`` as a number or a symbol.
-
-        Return ``tensor`` itself if it is not a tensor of the traced graph, if it has another number of
-        elements, or if the element cannot or need not become a symbol.
-        """
+        """Return the only element of ``tensor`` as a number or a symbol, or ``tensor`` itself."""
 
     def length(self, tensor: Any) -> Any:
-        """Return the size of the first axis of ``tensor``.
-
-        Return None if it is not a tensor of the traced graph, or if its rank is 0 or unknown.
-        """
+        """Return the size of the first axis of ``tensor``, or None."""
 
 
 def symbols_of(trace: NumberTrace) -> Symbols:
@@ -95,11 +88,7 @@ class RecordedElements:
 def recorded_elements(
     recorder: Recorder, operands: Sequence[TensorValue], places: Sequence[int]
 ) -> RecordedElements | None:
-    """Return the elements that the operands at the indices ``places`` have while recording.
-
-    Operands without recorded elements are left out. Return None if all are left out, or inside of a block (a
-    branch or loop body).
-    """
+    """Return the elements that operands at the indices ``places`` have while recording, or None."""
     if recorder.in_block:
         return None
     found = {
@@ -120,9 +109,9 @@ def _is_recorded(recorder: Recorder, held: TensorValue) -> bool:
 
 
 def fix_operand(b: Any, elements: RecordedElements, place: int, operand: Value) -> Any:
-    """Return the recorded elements of ``operand``, whose index is ``place``, as a scalar or nested tuples.
+    """Return the recorded elements of ``operand``, and guard on them if they may vary.
 
-    If they may vary, add a guard to the graph that ``operand`` has these elements, for floats up to rounding.
+    ``place`` is the index of the operand.
     """
     held = elements.held[place]
     if place in elements.varying:
@@ -184,8 +173,7 @@ def computed(
 ) -> list[KnownArray] | None:
     """Return the results of the operation ``key`` on known arrays, or None if they are unknown or too large.
 
-    ``decide`` converts a size to a number, and guards on it. The caller must have checked the operation and
-    its operands by :func:`takes_integers` and :func:`fits`.
+    The operation and its operands must fit :func:`takes_integers` and :func:`fits`.
     """
     rule = _RULES.get(key)
     if rule is None or not operands:
@@ -242,10 +230,7 @@ def _of_python(array: KnownArray) -> KnownArray:
 
 
 def takes_integers(key: str, attributes: dict[str, Any]) -> bool:
-    """Return True if operation ``key`` can be evaluated on known numbers of the dtypes in ``attributes``.
-
-    Operands and results must be int32, int64 or bool; a cast may also go to some floats.
-    """
+    """Return True if operation ``key`` can be evaluated on known numbers of the dtypes in ``attributes``."""
     # A size becomes a Python number next to float arrays, so it may be cast to a float.
     if key == "Cast":
         return attributes["SrcT"] in _FEW_OF and attributes["DstT"] in (*_FEW_OF, *_EXACT)
@@ -558,10 +543,9 @@ class Count:
 
 
 def count_of(condition: Any, body: Any, start: Sequence[Any]) -> Count | None:
-    """Return the trip count and the counters of a while loop.
+    """Return the trip count and the counters of a while loop, or None.
 
-    Return None if the trip count is unknown or the condition is constant. ``condition`` and ``body`` are the
-    graphs of the loop, and ``start`` are the initial values of its state.
+    ``condition`` and ``body`` are its graphs, and ``start`` are the initial values of its state.
     """
     counting = _Counting(condition, body, start)
     steps = counting.steps(condition.outputs[0])
@@ -585,8 +569,8 @@ class _Counting:
     def steps(self, tensor: Any) -> Any:
         """Return the number of iterations before ``tensor``, a part of the condition, becomes false.
 
-        Return True if it is always true, False if it is never true, and None if the number is unknown. The
-        number is an int or a ``Size`` and may be negative, which means no iteration.
+        Return True if it is always true, False if it is never true, and None if the number is unknown. A
+        number below 0 means no iteration.
         """
         operation = source_of(tensor).op
         if operation.type == "Const":

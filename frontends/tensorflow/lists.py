@@ -27,10 +27,7 @@ def all_sizes(value: Value) -> tuple[Any, ...]:
 
 @dataclass(frozen=True)
 class Arrays:
-    """Builder of raw operations on arrays, which stand in for ``operation`` of a traced graph.
-
-    Their calls have the origin of ``operation``.
-    """
+    """Builder of raw operations on arrays, which stand in for ``operation`` of a traced graph."""
 
     reader: GraphReader
     operation: Any
@@ -166,7 +163,7 @@ class PartialList:
     rows: Mapping[int, TensorValue] = field(default_factory=dict)
 
     def row_shape(self) -> tuple[Any, ...] | None:
-        """Return the sizes of a written row, or else those in ``shape``; None if one is unknown."""
+        """Return the sizes of a row, or None if one is unknown."""
         row = next(iter(self.rows.values()), None)
         if row is not None:
             return all_sizes(row.item) if isinstance(row.item, Value) else tuple(row.made.shape)
@@ -337,10 +334,7 @@ def _length_for(arrays: Arrays, places: TensorValue) -> Any:
 
 
 def _lengthened(arrays: Arrays, held: TensorValue, places: TensorValue, shape: Any) -> TensorValue:
-    """Return ``held``, made longer with rows of zeros if it is known to be too short for rows at ``places``.
-
-    ``shape`` is the concrete shape of a row.
-    """
+    """Return ``held``, made longer with rows of zeros if it is known to be too short for ``places``."""
     sizes = all_sizes(held.item) if isinstance(held.item, Value) else ()
     length = sizes[0] if sizes else getattr(held.item, "length", None)
     is_known = isinstance(places.item, np.ndarray)

@@ -75,10 +75,7 @@ class LoopRoles:
 
 
 def roles_of(body: Any, operands: Sequence[TensorValue], count: Count | None) -> LoopRoles:
-    """Return the roles of the elements of a loop's state, whose initial values are ``operands``.
-
-    ``count`` is None if the trip count is unknown. Arrays and lists that the body changes are then carried.
-    """
+    """Return the roles of the elements of a loop's state, whose initial values are ``operands``."""
     places = range(len(operands))
     if count is None:
         return LoopRoles(
@@ -170,10 +167,7 @@ class _AffineNumbers:
     operands: Sequence[TensorValue]
 
     def of(self, tensor: Any) -> tuple[Any, int] | None:
-        """Return ``(first, step)`` if ``tensor`` is ``first + step * n`` in iteration n.
-
-        Return None if it is not known to be of this form.
-        """
+        """Return ``(first, step)`` if ``tensor`` is known to be ``first + step * n`` in iteration n."""
         operation = source_of(tensor).op
         place = input_index(self.body, tensor)
         if place is not None and place in self.count.counters:
@@ -217,10 +211,7 @@ def _is_returned_elsewhere(body: Any, place: int) -> bool:
 
 # ------------------------------------------------------------------------------------- rows
 def is_written(tensor: Any) -> bool:
-    """Return True if an operation is found that changes the list ``tensor``.
-
-    Branches, functions and bodies of loops that take the list are searched, too.
-    """
+    """Return True if an operation is found that changes the list ``tensor``."""
     inner = (
         (outer, one)
         for use in consumers_of(tensor)
@@ -233,10 +224,7 @@ def is_written(tensor: Any) -> bool:
 
 
 def static_row_shape(tensor: Any) -> tuple[int, ...] | None:
-    """Return the static shape of a row that is written into the list ``tensor``.
-
-    Return None if no such write is found, or if a size of its row is unknown.
-    """
+    """Return the static shape of a row that is written into the list ``tensor``, or None."""
     for use in consumers_of(tensor):
         if use.type in ("TensorListSetItem", "TensorListPushBack"):
             shape = use.inputs[-1].shape
@@ -258,10 +246,6 @@ def _graphs_of(operation: Any) -> Iterator[tuple[Any, Sequence[Any]]]:
 
 
 def while_loop(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
-    """Lift ``While`` to a ``scan`` if :func:`count_of` finds its trip count, otherwise to a ``while_loop``.
-
-    Variables that the body assigns become part of the carry.
-    """
     body = function_of(operation, "body")
     operands = [
         TensorValue(None, held.seen) if _is_unread(reader, operation, place, held) else held
@@ -297,10 +281,7 @@ def _is_unread(reader: GraphReader, operation: Any, place: int, held: TensorValu
 def _shape_of_a_row(
     reader: GraphReader, operation: Any, operands: Sequence[TensorValue], number: int
 ) -> tuple[int, ...] | None:
-    """Run the loop and return the shape of a row of the list with index ``number`` in its state.
-
-    Return None if no row of the list was written.
-    """
+    """Run the loop, and return the shape of a row of the list ``number`` of its state, or None."""
     dtype = tf.as_dtype(operands[number].item.dtype)
     with reader.evaluator.trying():
         tensors = reader.evaluator.operation(operation, [operand.seen for operand in operands])[number]
@@ -394,8 +375,7 @@ class _WhileLoop:
     def results(self) -> list[TensorValue]:
         """Append the loop node and return the results of the operation.
 
-        Store in the reader the final values of the variables that the body assigns. :meth:`read` must have
-        returned an empty list.
+        :meth:`read` must have returned an empty list.
         """
         # The whole loop runs once on the arrays of the call, for the arrays that its results have there.
         ends = self.reader.evaluator.operation(self.operation, [operand.seen for operand in self.operands])

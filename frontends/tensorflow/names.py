@@ -63,8 +63,6 @@ _INTERNAL = tuple(_folders_of(tf.__file__, keras.__file__, errors.__file__, str(
 def is_users(file: str) -> bool:
     """Return True if the code in ``file`` counts as the user's.
 
-    Code of TensorFlow, Keras and related libraries, and parts of this package and of Python do not.
-
     >>> is_users(tf.__file__), is_users("model.py")
     (False, True)
     """

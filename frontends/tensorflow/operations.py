@@ -194,10 +194,9 @@ def layer_path(scope: str, layers: Container[str], known: Mapping[str, str]) -> 
 
 
 def layer_of_parameter(operation: str, parameter: str) -> tuple[str, str] | None:
-    """Return the scope and the path of the layer of ``parameter``, which ``operation`` reads.
+    """Return the scope and the path of the layer of ``parameter``, which ``operation`` reads, or None.
 
-    Both arguments are names. Return None if ``parameter`` is in no layer, or if the operation is not in a
-    scope of that layer.
+    Both arguments are names.
 
     >>> layer_of_parameter("model_1/conv_1/convolution/ReadVariableOp", "model/conv/kernel")
     ('model_1/conv_1', 'model/conv')

@@ -35,7 +35,7 @@ class LazyArray:
         self._array: Any = None
 
     def computed(self) -> Any:
-        """Return the array. The first call computes it, and its operands that are not computed yet."""
+        """Return the array, which the first call computes."""
         # A chain of operands may be as long as a network is deep, so this is a loop instead of a recursion.
         waiting: list[LazyArray] = [self]
         with run_eagerly():
@@ -101,10 +101,7 @@ _TRACING_ATTRIBUTES = {*vars(_FUNCTION), "_concrete_variable_creation_fn"}
 
 
 def outside_guards(reached: Reached, roots: Iterable[Any], free: FreeParts) -> list[EnvironmentGuard]:
-    """Return guards on state outside of the arguments and variables.
-
-    Parts in ``free`` get no guard, except ``trainable`` of layers.
-    """
+    """Return guards on state outside of the arguments and variables."""
 
     def of_others(owner: Any) -> Iterator[EnvironmentGuard]:
         yield from () if isinstance(owner, keras.Layer) else _keras_guards(owner, free)

@@ -60,10 +60,7 @@ class Mode:
 
     @contextmanager
     def applied(self) -> Iterator[None]:
-        """Use this mode for Keras layers that this thread calls without ``training=``.
-
-        Do nothing if ``training`` is None.
-        """
+        """Use this mode for Keras layers that this thread calls without ``training=``."""
         if self.training is None:
             yield
             return
@@ -88,11 +85,7 @@ _modes: dict[int, tuple[weakref.ref[Any], Mode]] = {}
 
 
 def mode_of(function: Any) -> Mode:
-    """Return the training mode stored for ``function``, or for the object that it is a method of.
-
-    The first call makes it. It is stored as long as the function or object lives. If that cannot be weakly
-    referenced, each call returns a new mode.
-    """
+    """Return the training mode of ``function``, or of the object that it is a method of."""
     owner = getattr(function, "__self__", function)
     key = id(owner)
     if key not in _modes:
@@ -131,10 +124,7 @@ _OF_THREAD = ("is_eager", "device_name", "device_spec", "scope_name", "function_
 
 @contextmanager
 def preserve_state() -> Iterator[None]:
-    """Restore the state of TensorFlow and Keras that ``_SAVED`` lists after this context.
-
-    Restore the counters of Keras' layer names, too, if the context raises.
-    """
+    """Restore the state of TensorFlow and Keras that ``_SAVED`` lists after this context."""
     found = [saved() for saved in _SAVED]
     put_back_names = _keras_names()
     try:

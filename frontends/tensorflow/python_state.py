@@ -81,10 +81,7 @@ class PythonState:
 
     # ------------------------------------------------------------------------------ before the call
     def enter(self, enter: Enter) -> None:
-        """Replace arrays, and numbers if they count as state, in the places by ``enter(name, leaf)``.
-
-        Set ``values`` to what the places then hold.
-        """
+        """Replace arrays, and numbers if they count as state, in the places by ``enter(name, leaf)``."""
         trees, values = list[Tree](), list[Any]()
         for place in self.places:
             held, name = place.read(), place.name.removeprefix("self.") or "state"
@@ -169,11 +166,7 @@ def _is_traced(item: Any) -> bool:
 
 
 def _is_first_setup(change: Change) -> bool:
-    """Return True if a change looks like setup that a first call does for later ones.
-
-    It stores a variable, layer or the like, or it replaces None, a bool or a missing value outside of lists,
-    sets and deques. It stores no traced tensors or symbolic numbers.
-    """
+    """Return True if a change looks like setup that a first call does for later ones."""
     if flatten(change.now, _is_traced, opens)[0]:
         return False
     is_first = type(change.before) in _FLAGS

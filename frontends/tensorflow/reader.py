@@ -47,10 +47,7 @@ _MARK = "_graph_compiler_collective"
 
 
 def collective(name: str, x: Any, axis_name: str) -> Any:
-    """Return a tensor whose operation has a mark, so that the reader records it as the collective ``name``.
-
-    ``x`` is ignored for ``axis_index`` and ``axis_indices``. ``pmax`` and ``pmin`` raise if differentiated.
-    """
+    """Return a tensor whose operation is marked, so that the reader records it as a collective."""
     if name in ("axis_index", "axis_indices"):
         kept = tf.constant(0) if name == "axis_index" else tf.range(RECORDED_DEVICES)
         return _mark(_with_unknown_size(kept), name, axis_name)
@@ -100,10 +97,7 @@ _MARKED = ("IdentityN", "PlaceholderWithDefault")
 def read_collective(
     reader: GraphReader, operation: Any, operands: Sequence[TensorValue]
 ) -> list[TensorValue] | None:
-    """Record the collective that an operation is marked as (:func:`collective`), and return its results.
-
-    Return None for an operation without a mark.
-    """
+    """Record the collective that an operation is marked as, and return its results, or None."""
     if operation.type not in _MARKED:
         return None
     try:
@@ -335,12 +329,7 @@ class GraphReader:
         return TensorValue(None, handle)
 
     def constant(self, array: Any) -> TensorValue:
-        """Return the ``TensorValue`` of ``array``.
-
-        A scalar, or a small array of int32, int64 or bool, becomes known numbers, and another array a
-        constant. A tensor that the graph already has is not added again. For strings, lists and handles,
-        ``item`` is None instead.
-        """
+        """Return the ``TensorValue`` of ``array``, for which a constant may be added to the graph."""
         dtype, elements = dtype_name(array.dtype), array.numpy() if hasattr(array, "numpy") else array
         if dtype in ("string", "variant", "resource"):
             return TensorValue(None, array)
@@ -412,10 +401,9 @@ class GraphReader:
             self.around = around
 
     def compute(self, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
-        """Evaluate an operation on known numbers, or record a call of it, and return its results.
+        """Compute or record an operation, and return its results.
 
-        Results that are no numbers, such as strings, are only computed. Raise ``UnsupportedOperation`` if the
-        operation cannot be recorded.
+        Raise ``UnsupportedOperation`` if the operation cannot be recorded.
         """
         attributes = attributes_of(operation)
         # Such an operation is not run, because it may wait forever (an empty queue).
@@ -531,9 +519,7 @@ class GraphReader:
     def concrete_results(self, operation: Any, operands: Sequence[TensorValue]) -> list[Any]:
         """Return the arrays that the results of an operation have while recording.
 
-        An array may be a ``LazyArray``. If the operation raises ``InvalidArgumentError`` under
-        :meth:`hypothetically`, made-up arrays are returned if the ranks of all results are known. Other
-        errors are raised.
+        An array may be a ``LazyArray``. Under :meth:`hypothetically`, arrays may be made up.
         """
         if (later := lazy_result(operation, operands)) is not None:
             return [later]
@@ -605,7 +591,6 @@ _NAMES = {
 
 
 def is_numeric(dtype: tf.DType) -> bool:
-    """Return True if arrays of this dtype contain numbers or bools and are not quantized."""
     return (
         bool(dtype.is_numpy_compatible)
         and dtype not in (tf.string, tf.resource, tf.variant)

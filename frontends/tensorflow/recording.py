@@ -65,11 +65,6 @@ class VariableCounter:
 
     @contextmanager
     def counting(self, graph: Any, array_of: Callable[[Any], Any]) -> Iterator[None]:
-        """Count the variables that are created in this context.
-
-        An initial value that is a tensor of ``graph`` is converted to an eager array by ``array_of``, because
-        variables outlive the graph.
-        """
         original = BaseResourceVariable.__init__
 
         def made(variable: Any, *args: Any, **kwargs: Any) -> None:
@@ -105,11 +100,7 @@ _PATCHES = PatchSet(*SETTINGS, *refused(DRAWS), *MATH)
 
 
 def record(request: Request) -> Recording:
-    """Record one call of the function of ``request``, and return the recording.
-
-    The function may run several times, until an attempt's hypotheses hold. ``TracingError`` replaces errors
-    of tracing (:func:`_translate`). Other exceptions are raised without AutoGraph's wrapper.
-    """
+    """Record a call of ``request.function``, which may run several times, and return the recording."""
     arrays = list(map(as_tensor, flatten((request.args, request.kwargs), is_array, opens)[0]))
     start = TracingHypotheses(Axes(), Reading(request.numbers), request.places, request.numbers)
     give_up = (partial(_more_fixed, arrays), _without_numbers)
@@ -181,10 +172,7 @@ def _without_numbers(hypotheses: TracingHypotheses, problem: Exception) -> Traci
 
 
 def _fixed_axes(arrays: list[Any]) -> tuple[Axes, ...]:
-    """Return three sets of axes that attempts may fix, each a part of the next.
-
-    These are the last axes of float arrays of at least two axes, all axes but the first ones, and all axes.
-    """
+    """Return three sets of axes that attempts may fix, each a part of the next."""
     # Layers need the last size as a number.
     channels = Axes(
         (index, array.ndim - 1)
@@ -244,11 +232,7 @@ _OF_ELEMENTS = (tf.errors.OperatorNotAllowedInGraphError, NotImplementedError, M
 
 
 def _translate(name: str, problem: Exception) -> Exception:
-    """Return a ``TracingError`` in place of ``problem`` if that is an error of tracing.
-
-    A ``NotImplementedError`` counts as one unless the user's code raises it. Return ``problem`` itself
-    otherwise.
-    """
+    """Return a ``TracingError`` in place of ``problem`` if that is an error of tracing, or ``problem``."""
     if isinstance(problem, AttributeError) and "SymbolicTensor" in str(problem) and "assign" in str(problem):
         why = (
             "assigns a variable that is an argument, of which a graph gets what it holds; keep it in the "
@@ -419,11 +403,7 @@ class _TracingAttempt:
                 raise
 
     def _first_occurrences(self, leaves: list[Any]) -> tuple[int, ...]:
-        """Return for each leaf the index of the first leaf that is the same object.
-
-        If no code in reach compares identities, or there are fewer than two leaves, return ``NO_ARRAY`` for
-        each.
-        """
+        """Return for each leaf the index of the first leaf that is the same object, or ``NO_ARRAY``."""
         # Calls that pass one tensor twice would need a variant of their own, so only code that can tell has
         # this guard.
         if len(leaves) < 2 or not any(map(compares_identities, self.reached.functions)):

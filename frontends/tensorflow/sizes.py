@@ -79,10 +79,9 @@ def symbolic(sizes: Sizes, expression: Any) -> Any:
 
 
 def asked_by(*packages: str) -> bool:
-    """Return True if the caller of the function that calls this one is code in a module of ``packages``.
+    """Return True if code of ``packages`` calls the function that calls this one.
 
-    ``packages`` are prefixes of module names. Frames of NumPy and of code that formats containers are
-    skipped.
+    Frames of NumPy and of code that formats containers are skipped.
     """
     frame = sys._getframe(2)
     while frame.f_back is not None and _module(frame).startswith(_ASK_FOR_OTHERS):
@@ -212,8 +211,7 @@ class Shape(PartialShape):
 class RequiredShape(PartialShape):
     """Shape of a tensor in an inner ``tf.function``, for code that needs known sizes.
 
-    Reading an unknown size, or iterating over a shape that has one, raises ``RuntimeError``. The recording
-    may then start again with fixed sizes.
+    Reading an unknown size, or iterating over a shape that has one, raises ``RuntimeError``.
     """
 
     def __getitem__(self, key: Any) -> Any:
@@ -247,10 +245,7 @@ _answer(
 
 
 def accept_partial_shapes(name: str) -> Any:
-    """Return a replacement of the method ``name`` of ``tf.TensorShape``.
-
-    It resolves an operand that is a ``PartialShape``, unless code in :data:`PACKAGES` calls it.
-    """
+    """Return a replacement of the method ``name`` of ``tf.TensorShape`` that accepts a ``PartialShape``."""
     before = getattr(tf.TensorShape, name)
 
     def method(shape: Any, other: Any) -> Any:

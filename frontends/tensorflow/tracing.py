@@ -41,11 +41,6 @@ from .variables import TensorValue
 
 
 def is_array(item: Any) -> bool:
-    """Return True for tensors, variables, NumPy arrays, and objects that look like an array of a framework.
-
-    These have ``dtype``, ``shape``, and ``__dlpack__`` or ``__array__``. Scalars of NumPy, classes and
-    symbolic numbers are no arrays.
-    """
     if isinstance(item, (tf.Tensor, tf.Variable, np.ndarray)):
         return True
     if isinstance(item, (np.generic, type)) or is_symbolic(item):
@@ -64,10 +59,7 @@ def opens(item: Any) -> bool:
 
 
 def unwrap(structure: Any) -> Any:
-    """Return a structure without the wrappers that ``tf.Module`` puts around lists, tuples and dicts.
-
-    Only plain lists, tuples and dicts are searched for them.
-    """
+    """Return containers without the wrappers that ``tf.Module`` puts around lists, tuples and dicts."""
     # ``tape.gradient`` returns such wrappers if its sources are wrapped.
     if isinstance(structure, data_structures.TrackableDataStructure):
         structure = data_structures.wrap_or_unwrap(structure)
@@ -115,9 +107,7 @@ def wants_numbers(depth: int) -> bool:
 def inner_shape(traced: Any, depth: int) -> Any:
     """Return the shape of a tensor in an inner ``tf.function``, for the code ``depth`` frames up.
 
-    Frames are counted from the caller. The user's code gets a ``RequiredShape``, and so does Keras'
-    ``TimeDistributed``. Other code of TensorFlow and Keras gets ``traced``, as does the user's code in a
-    function that is traced for a signature.
+    Frames are counted from the caller.
     """
     module = _asking_code(depth + 1)[0]
     is_needed = (
@@ -261,8 +251,8 @@ class TensorFlowTrace:
     def elements(self, tensor: Any, call: str) -> Any:
         """Return the elements of ``tensor`` in NumPy, and guard on them if they may vary.
 
-        ``call`` names the function that reads them. Raise ``TracingError`` for more than 64 elements that are
-        not known numbers.
+        ``call`` names the function that reads them. Raise ``TracingError`` for many elements that are not
+        known numbers.
         """
         held = self.held(tensor)
         if isinstance(held.item, np.ndarray):
@@ -314,11 +304,7 @@ class TensorFlowTrace:
         return [hint_of(expression_of(size)) for size in shape]
 
     def _stated_shape(self, tensor: Any, shape: Any) -> Any:
-        """Return ``shape``, which the user's code states for ``tensor``, without traced numbers.
-
-        A traced number that equals the size of ``tensor`` along that axis becomes None, and others an int.
-        Both may add guards.
-        """
+        """Return ``shape``, which the user's code states for ``tensor``, without symbolic numbers."""
         given = getattr(shape, "numbers", shape)
         rows = self._rows(given) if isinstance(given, ops.SymbolicTensor) else given
         numbers = [*map(self.number, rows)] if isinstance(rows, (list, tuple, Iterator)) else []

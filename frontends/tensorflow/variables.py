@@ -54,8 +54,7 @@ def spec_of(array: Any) -> ArraySpec:
 def sizes_of(held: TensorValue, tensor: Any) -> tuple[Any, ...]:
     """Return the sizes of ``held``: numbers where the size of ``tensor`` is static, otherwise symbols.
 
-    If ``held`` has no value in the recording, all sizes are those of its array. A ``tensor`` of unknown rank
-    has no static sizes.
+    If ``held`` has no value in the recording, all sizes are those of its array.
     """
     if not isinstance(held.item, Value):
         return tuple(held.made.shape)
@@ -68,11 +67,9 @@ def sizes_of(held: TensorValue, tensor: Any) -> tuple[Any, ...]:
 
 
 def named_variables(objects: Iterable[Any]) -> Iterator[tuple[str, Any]]:
-    """Yield ``(name, variable)`` for the variables among ``objects`` and for those that ``objects`` hold.
+    """Yield ``(name, variable)`` for the variables among ``objects``, and for those of models and modules.
 
-    Layers, modules, optimizers, metrics and SavedModels hold variables; other objects are ignored. The name
-    is the Keras path, the attribute path in a ``tf.Module`` or SavedModel, or the name of a ``tf.Variable``
-    itself. Names and variables may repeat.
+    Names and variables may repeat.
     """
     for item in objects:
         if isinstance(item, keras.Variable):
@@ -171,11 +168,7 @@ class VariableWeights(contracts.Weights):
         return bool(self.mode.training) if self.has_modes else True
 
     def guards(self, names: Iterable[str]) -> list[EnvironmentGuard]:
-        """Return guards on the shapes of variables whose static shape has unknown sizes.
-
-        ``names`` are the attributes that the code reads. If one of them depends on which variables are
-        trainable, return guards on ``trainable`` of the Keras variables, too.
-        """
+        """Return guards on facts about variables that may affect code that reads the attributes ``names``."""
         asked = (
             [pair for pair in self._marked.items() if isinstance(pair[1], keras.Variable)]
             if not _ASKED.isdisjoint(names)
@@ -300,10 +293,7 @@ class LiveVariables(contracts.Live):
 
 
 def _buffer_address(tensor: Any) -> Any:
-    """Return the address of the buffer of a tensor in host memory.
-
-    It is 0 if the tensor is empty, and None if it is on a GPU.
-    """
+    """Return the address of a tensor's buffer in host memory, or None."""
     # A buffer on a GPU is exported as a temporary copy, whose address may be that of an earlier one.
     if "GPU" in tensor.device:
         return None

@@ -119,10 +119,7 @@ def _depthwise_weight(b: TensorFlowBuilder, kernel: Value) -> Any:
 
 
 def _groups(b: TensorFlowBuilder, channels: Any, taken: Any) -> int:
-    """Return the number of groups of a convolution of ``channels`` channels whose kernel takes ``taken``.
-
-    If both were equal while recording, add a guard that they are. Otherwise fix both.
-    """
+    """Return the number of groups of a convolution of ``channels`` channels whose kernel takes ``taken``."""
     # Without groups, the number of channels need not be fixed: a guard on the equality suffices.
     if hint_of(channels) == hint_of(taken):
         b.guard(apply("eq", channels, taken))
@@ -225,8 +222,7 @@ def weight_gradient(
 ) -> Any:
     """Compute the gradient of a convolution of ``x`` with respect to its weight.
 
-    The result is ``[out, in // groups, *window]``. ``given`` is the gradient of the result of the
-    convolution, ``kernel`` has the sizes of the window, and ``steps`` the other parameters.
+    The result is ``[out, in // groups, *window]``, and ``given`` is the gradient of the convolution's result.
     """
     # It is the convolution of the input with the gradient as the kernel, with batch and channels exchanged,
     # and strides and dilation too.
@@ -309,10 +305,9 @@ def depthwise_of_filter(
 def _taps(
     b: TensorFlowBuilder, x: Value, kernel: tuple[int, ...], attributes: dict[str, Any]
 ) -> tuple[list[Value], Any]:
-    """Return the elements of ``x`` at each offset in the windows of a ``Dilation2D``, an array per offset.
+    """Return the elements of ``x`` at each offset in the windows of a ``Dilation2D``, and the padding.
 
-    The offsets are in row-major order. Padding has the lowest value of the dtype. Return also the padding of
-    both spatial axes.
+    There is one array for each offset, in row-major order.
     """
     strides, rates = (spatial_values("NHWC", attributes[name], 4) for name in ("strides", "rates"))
     pairs = Padding(attributes["padding"], (), "NHWC").pairs(x.shape[1:3], kernel, strides, rates)
@@ -349,10 +344,9 @@ def dilation_2d(b: TensorFlowBuilder, input: Any, filter: Any, **attributes: Any
 def _gradient_by_tap(
     b: TensorFlowBuilder, input: Value, filter: Value, given: Value, attributes: dict[str, Any]
 ) -> tuple[list[Value], Any]:
-    """Return the gradient of a ``Dilation2D`` split by the offset in the window that it belongs to.
+    """Return the gradient of a ``Dilation2D``, split by the offset in the window, and the spatial padding.
 
-    An element of ``given``, the gradient of the result, goes to the first offset that has the maximum of its
-    window; the other offsets get 0. Return also the padding of both spatial axes.
+    An element of ``given`` goes to the first offset that has the maximum of its window.
     """
     kernel = (b.fix(filter.shape[0]), b.fix(filter.shape[1]))
     taps, pairs = _taps(b, input, kernel, attributes)

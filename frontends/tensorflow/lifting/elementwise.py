@@ -569,8 +569,7 @@ def _with_sign(b: TensorFlowBuilder, x: Value, found: Value) -> Any:
 def _integral(operation: str, slope: Callable[..., Any]) -> Callable[..., Any]:
     """Return a decorator that makes a function of ``b`` and ``x`` the row of ``operation``.
 
-    ``slope(b, x, result)`` computes the derivative of the function. Both get float64 or float32; half
-    precision is converted to float32 and back.
+    ``slope(b, x, result)`` computes the derivative of the function.
     """
 
     def add(function: Callable[..., Any]) -> Callable[..., Any]:

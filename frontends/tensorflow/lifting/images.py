@@ -94,8 +94,7 @@ def _sample(
 ) -> Any:
     """Sample ``x[image, line, column]`` at fractional positions, as float32.
 
-    ``method`` "nearest" takes the nearest element, any other interpolates bilinearly. Positions are clamped
-    to the image, and where ``outside`` is True the result is ``fill``.
+    The result is ``fill`` where ``outside`` is True.
     """
     height, width = (b.array(size - 1, "float32") for size in x.shape[1:3])
 
@@ -181,10 +180,7 @@ def crop_and_resize_grad_image(
 
 
 def _read_weights(b: TensorFlowBuilder, size: Any, count: Any, boxes: Value, axis: int, method: str) -> Value:
-    """Return the weight of each image line (or column) in each crop line, ``[box, count, size]``.
-
-    A crop line beyond the image has only weights of 0.
-    """
+    """Return the weight of each image line (or column) in each crop line, ``[box, count, size]``."""
     at = _positions(b, size, count, boxes, axis)
     at = b.reshape(at, shape=(*at.shape, 1))
     place = places_of(b, size)
@@ -239,7 +235,7 @@ def _is_one(b: TensorFlowBuilder, count: Any) -> bool:
 def _shares(b: TensorFlowBuilder, size: Any, count: Any) -> tuple[Value, Value]:
     """Return the derivatives of the sampled positions with respect to the start and the end of their box.
 
-    Both are ``[count]``. ``size`` is the length of the image along the axis. Guard on whether ``count`` is 1.
+    Both are ``[count]``.
     """
     last = b.array(size - 1, "float32")
     if _is_one(b, count):
@@ -256,8 +252,7 @@ def _beyond(b: TensorFlowBuilder, at: Value, size: Any) -> Any:
 def _in_box(b: TensorFlowBuilder, size: Any, count: Any, start: Value, end: Value) -> Any:
     """Return the positions along an axis at which each box is sampled, ``[box, count]``.
 
-    ``size`` is the length of the axis. ``start`` and ``end`` of the boxes are fractions of ``size - 1``. A
-    single position is the middle of the box, so guard on whether ``count`` is 1.
+    ``start`` and ``end`` of the boxes are fractions of ``size - 1``.
     """
     last = b.array(size - 1, "float32")
     if _is_one(b, count):
@@ -431,9 +426,7 @@ def _select_boxes(
 ) -> tuple[Value, Value, Value]:
     """Select ``steps`` boxes greedily. Return the best box of each step, its score, and True if one was left.
 
-    ``scores`` are ``[problem, box]``; the results are ``[step, problem]``, boxes as indices. Only scores
-    above ``least`` count. After each step, boxes whose overlap with the best one exceeds ``most`` are
-    dropped, or, if ``sigma`` is not 0, scores are lowered by soft NMS.
+    ``scores`` are ``[problem, box]``; the results are ``[step, problem]``, boxes as indices.
     """
 
     def step(left: Value) -> tuple[Any, ...]:

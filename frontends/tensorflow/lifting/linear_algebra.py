@@ -35,8 +35,7 @@ def _unit(b: TensorFlowBuilder, x: Value) -> Value:
 def _root(b: TensorFlowBuilder, x: Value) -> Value:
     """Approximate the square root of each matrix by the scaled Denman-Beavers iteration.
 
-    The root is NaN if an element of its square is off by more than ``_SINGLE`` times the largest magnitude in
-    the matrix.
+    The root is NaN for a matrix for which the iteration does not converge.
     """
     root, other = x, _unit(b, x)
     for _ in range(_STEPS):

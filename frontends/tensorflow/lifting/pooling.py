@@ -25,11 +25,7 @@ from .table import TensorFlowBuilder, numbers, rows
 
 
 class _PoolingWindows:
-    """Spatial window sizes, strides and padding of a pooling operation.
-
-    The constructor raises ``NotImplementedError`` for pooling over the batch or the channels, and for data
-    formats of quantized kernels.
-    """
+    """Spatial window sizes, strides and padding of a pooling operation."""
 
     def __init__(self, attributes: dict[str, Any], ksize: Any = None, strides: Any = None) -> None:
         ksize, strides = attributes.get("ksize", ksize), attributes.get("strides", strides)
@@ -58,10 +54,7 @@ class _PoolingWindows:
 
 
 def _empty(b: TensorFlowBuilder, x: Any, windows: _PoolingWindows) -> Any:
-    """Return an empty array if a window of VALID pooling is larger than the input, otherwise None.
-
-    In the first case, guards require the same axes to be shorter than the window.
-    """
+    """Return an empty array if a window of VALID pooling is larger than the input, otherwise None."""
     # Targets reject such windows.
     space = space_of(x, windows.data_format)
     fits = [hint_of(size) >= kernel for size, kernel in zip(space, windows.kernel)]
@@ -128,10 +121,7 @@ def max_pool_with_argmax(
 
 
 def _flat_indices(b: TensorFlowBuilder, places: Value, x: Value, with_batch: bool) -> Value:
-    """Convert flat spatial indices, with the channels first, to indices into the flattened NHWC array.
-
-    The batch is part of the flattened array only if ``with_batch`` is True.
-    """
+    """Convert flat spatial indices, with the channels first, to indices into the flattened NHWC array."""
     places = from_channels_first(b, places, "NHWC")
     batch, channels = x.shape[0], x.shape[3]
     found = b.add(

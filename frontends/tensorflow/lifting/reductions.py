@@ -140,10 +140,7 @@ _NEUTRAL = {None: 0, "sum": 0, "prod": 1}
 
 
 def _neutral(reduce: str, dtype: str) -> Any:
-    """Return the number that ``reduce`` starts from in ``dtype``.
-
-    It is 0 for "sum" and None, 1 for "prod", and the lowest finite value for "max", the highest for "min".
-    """
+    """Return the number that ``reduce`` starts from in ``dtype``."""
     if reduce in _NEUTRAL:
         return _NEUTRAL[reduce]
     sign = -1 if reduce == "max" else 1
@@ -178,7 +175,7 @@ def _unsorted(reduce: str) -> Callable[..., Any]:
 def axes_or_size(operand: Any) -> Any:
     """Return a static operand as one number or size; of a tuple, return the first element.
 
-    Raise ``ComputedOperand`` if it is an array, because the size must be known while recording.
+    Raise ``ComputedOperand`` if it is an array.
     """
     if isinstance(operand, Value):
         raise ComputedOperand(
