@@ -358,7 +358,6 @@ def _known_number(reader: ProgramReader, item: Any) -> Any:
 def _counting_scan(
     reader: ProgramReader, equation: Any, length: Any, body_operands: list[Any], state: list[Any]
 ) -> list[Any]:
-    """Read a counting ``while`` as a ``scan`` without sequences, and return the state after it."""
     body = equation.params["body_jaxpr"]
     avals = body.in_avals[len(body_operands) :]
     step = _RegionWriter(reader, equation, [avals[0], *avals[2:]])

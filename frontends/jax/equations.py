@@ -59,7 +59,6 @@ _OWN = ("jax.", "jaxlib.", "graph_compiler.")
 
 
 def foreign_program(equation: Any) -> ClosedJaxpr | None:
-    """Return the jaxpr of a primitive's implementation if another package has written it, or None."""
     primitive = equation.primitive
     if not _is_foreign(primitive):
         return None
@@ -189,7 +188,6 @@ class Reader:
         return self.read(program, arguments)
 
     def read(self, program: ClosedJaxpr, arguments: list[Any]) -> list[Any]:
-        """Append nodes for the equations of ``program`` to ``nodes``, and return its results."""
         held: dict[Any, Any] = dict(zip(program.jaxpr.invars, arguments))
         constants = dict(zip(program.jaxpr.constvars, program.consts))
         # A number may depend on elements that an equation reads, so it is made where it is used first.
@@ -280,7 +278,7 @@ class Reader:
         return call_with_rule(self, equation, inner, operands)
 
     def inlined(self, equation: Any, inner: ClosedJaxpr, operands: list[Any]) -> list[Any]:
-        """Read the program ``inner`` that ``equation`` calls, and return its results."""
+        # Equations without a line of user code get the line of ``equation``.
         around, self.around = self.around, self.origin(equation, "")
         try:
             return self.read(inner, operands)
@@ -625,7 +623,6 @@ def _differ_in_weakness(atoms: Iterable[Any]) -> bool:
 # --------------------------------------------------------------------------------------- origins of equations
 @functools.lru_cache(maxsize=4096)
 def is_users(file: str) -> bool:
-    """Return True if the code in ``file`` counts as the user's."""
     is_internal = (
         file.startswith("<frozen")
         or Path(file).name in _PYTHONS

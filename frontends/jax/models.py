@@ -544,7 +544,7 @@ class Model(Protocol):
         """Return the variable or model that holds the array ``name``."""
 
     def put(self, name: str, array: Any) -> None:
-        """Replace the array ``name`` by ``array``, if the model is mutable."""
+        """Replace the array ``name`` by ``array``, unless its place is immutable."""
 
     def is_trained(self, name: str) -> bool:
         """Return True if the array ``name`` is trained."""
@@ -553,7 +553,7 @@ class Model(Protocol):
         """Return the model's object and known objects inside of it, such as layers and variables."""
 
     def traced(self, arrays: Mapping[str, Any]) -> AbstractContextManager[tuple[Any, Held]]:
-        """Return a context for tracing the model with ``arrays``, by name.
+        """Return a context for tracing the model.
 
         It yields the object to call, and a function that returns the current arrays. A model that was changed
         in place has its own arrays again on exit.

@@ -460,7 +460,6 @@ def _iota(node: Node, text: Callable[[Any], Any]) -> str | None:
 
 
 def _product(node: Node, text: Callable[[Any], Any]) -> str | None:
-    """Write a product of matrices or vectors with ``@``, or return None."""
     given = {key: item for key, item in node.params.items() if item is not None}
     if len(node.inputs) != 2 or not all(isinstance(item, Value) for item in node.inputs):
         return None

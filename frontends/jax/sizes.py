@@ -69,7 +69,6 @@ def compares(frame: FrameType) -> bool:
 
 
 def is_user_comparison(frame: FrameType) -> bool:
-    """Return True if user code seems to compare sizes in ``frame``, rather than to call JAX."""
     if _module(frame).startswith(_INTERNAL):
         return False
     return (
@@ -246,7 +245,6 @@ _BROADCASTS = ("ds", "dlist")
 
 
 def _leaves_open(condition: Any, frame: FrameType) -> bool:
-    """Return True if the equality ``condition`` may answer "not equal" in ``frame`` without a guard."""
     recording = getattr(_recording, "now", None)
     if recording is None or not recording.knows(condition):
         return True

@@ -291,7 +291,6 @@ def function_of(operation: Any, attribute: str) -> Any:
 
 
 def bodies_of(operation: Any) -> list[Any]:
-    """Return the graphs that a loop, a branch or a call can run, and none for another operation."""
     if operation.type in LOOPS:
         return [function_of(operation, name) for name in ("cond", "body")]
     if operation.type in BRANCHES:
@@ -322,7 +321,6 @@ def place_of_branch(operation: Any, index: Any) -> int:
 
 
 def graph_of(graph: Any, name: str) -> Any:
-    """Return the graph of the function ``name``, which is registered in ``graph`` or in a graph around it."""
     found = graph._get_function(name)
     # A function may be registered in the graph that encloses the one that calls it.
     while found is None and getattr(graph, "outer_graph", None) is not None:

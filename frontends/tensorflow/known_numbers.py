@@ -641,7 +641,6 @@ def is_invariant(body: Any, place: int) -> bool:
 
 
 def source_of(tensor: Any) -> Any:
-    """Return the tensor that ``tensor`` passes on through identities and casts that keep a counter."""
     while tensor.op.type == "Identity" or _keeps_counter(tensor.op):
         tensor = tensor.op.inputs[0]
     return tensor
@@ -662,7 +661,6 @@ def input_index(graph: Any, tensor: Any) -> int | None:
 
 
 def consumers_of(tensor: Any) -> Iterator[Any]:
-    """Yield the operations that read ``tensor``, with each ``Identity`` replaced by its own consumers."""
     for operation in tensor.consumers():
         if operation.type == "Identity":
             yield from consumers_of(operation.outputs[0])

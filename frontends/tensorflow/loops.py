@@ -211,7 +211,6 @@ def _is_returned_elsewhere(body: Any, place: int) -> bool:
 
 # ------------------------------------------------------------------------------------- rows
 def is_written(tensor: Any) -> bool:
-    """Return True if an operation is found that changes the list ``tensor``."""
     inner = (
         (outer, one)
         for use in consumers_of(tensor)

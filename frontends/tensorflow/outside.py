@@ -35,7 +35,6 @@ class LazyArray:
         self._array: Any = None
 
     def computed(self) -> Any:
-        """Return the array, which the first call computes."""
         # A chain of operands may be as long as a network is deep, so this is a loop instead of a recursion.
         waiting: list[LazyArray] = [self]
         with run_eagerly():
@@ -101,8 +100,6 @@ _TRACING_ATTRIBUTES = {*vars(_FUNCTION), "_concrete_variable_creation_fn"}
 
 
 def outside_guards(reached: Reached, roots: Iterable[Any], free: FreeParts) -> list[EnvironmentGuard]:
-    """Return guards on state outside of the arguments and variables."""
-
     def of_others(owner: Any) -> Iterator[EnvironmentGuard]:
         yield from () if isinstance(owner, keras.Layer) else _keras_guards(owner, free)
 
@@ -171,7 +168,6 @@ def _module_of(item: Any) -> str:
 
 
 def layers_of(reached: Reached, roots: Iterable[Any]) -> list[Any]:
-    """Return the Keras layers among ``roots`` and the objects in ``reached``, and the layers inside these."""
     return list(
         dict.fromkeys(
             layer

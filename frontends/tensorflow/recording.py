@@ -256,7 +256,6 @@ def _translate(name: str, problem: Exception) -> Exception:
 
 
 def _user_location(problem: Exception) -> str:
-    """Return ``file:line`` of the user's code that led to ``problem``, or ``unknown file:0``."""
     # The traceback leads through code that AutoGraph has generated, and AutoGraph maps its lines to the
     # user's.
     rewritten = getattr(getattr(problem, "ag_error_metadata", None), "translated_stack", ())

@@ -37,7 +37,6 @@ from ..sizes import ReadNumber, current, decided, hints, is_jax, symbolic
 
 
 def dimension_shims() -> list[Replacement]:
-    """Return patches with which ``jax.export.is_symbolic_dim`` accepts symbolic sizes."""
     # Keras calls this function.
     export = sys.modules.get("jax.export")
     asked = getattr(export, "is_symbolic_dim", None)

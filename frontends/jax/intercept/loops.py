@@ -40,7 +40,6 @@ from ..sizes import current, decided, hints, symbolic
 
 
 def symbolic_fori_loop(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a replacement of ``jax.lax.fori_loop`` that also accepts symbolic bounds."""
     thread = threading.get_ident()
 
     def fori_loop(
@@ -68,7 +67,6 @@ def symbolic_fori_loop(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def symbolic_scan(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a replacement of ``jax.lax.scan`` that also accepts a symbolic ``length``."""
     thread = threading.get_ident()
 
     def scan(

@@ -31,7 +31,6 @@ _KEEP_NOTHING = (None, jax.checkpoint_policies.nothing_saveable)
 
 
 def is_checkpoint(equation: Any) -> bool:
-    """Return True for a ``jax.checkpoint`` that saves its operands alone and is not differentiated yet."""
     params = equation.params
     return (
         equation.primitive.name in CHECKPOINTS

@@ -356,7 +356,6 @@ def _fill_outside(
 
 
 def default_fill(dtype: str) -> Any:
-    """Return the value that JAX's gather returns out of bounds by default."""
     if is_inexact(dtype):
         return float("nan")
     if not is_integer(dtype):

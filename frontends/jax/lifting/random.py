@@ -67,7 +67,6 @@ def _counts(b: JaxBuilder, shape: tuple[Any, ...]) -> tuple[Value, Value]:
 
 
 def _hashes(b: JaxBuilder, keys: Value, shape: tuple[Any, ...]) -> Value:
-    """Return the Threefry hashes of the counters 0, 1, ... in ``shape``, for each of ``keys``."""
     if not jax.config.jax_threefry_partitionable:
         raise NotImplementedError("random numbers where jax_threefry_partitionable is off")
     counts = b.stack(*_counts(b, shape), axis=len(shape))

@@ -302,7 +302,6 @@ class _Windows:
 
 
 def _windows(x: Value, params: dict[str, Any]) -> _Windows | None:
-    """Return the parameters for pooling, or None."""
     ones = (1,) * x.ndim
     windows = _Windows(
         x,
