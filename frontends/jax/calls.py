@@ -65,11 +65,9 @@ _INSIDE = tuple(f"{name}." for name in _HOLDERS)
 class PublicCall:
     """Parameter of a ``public_call`` equation, which records one call of a function.
 
-    name: name under which the call is recorded.
     arguments: tree of the arguments, with a leaf for each array.
     result: tree of the result, with a leaf for each array.
     function: computes the result arrays from the argument arrays.
-    types: types of the result arrays.
     body: jaxpr of the function; None if its lifting row has inferred ``types``.
     """
 
@@ -372,10 +370,7 @@ def _bind_call(name: str, original: Callable[..., Any], args: Any, kwargs: Any) 
 def _abstract_results(
     name: str, body: Callable[..., Any], tree: Tree, leaves: list[Any]
 ) -> tuple[Any, ...] | None:
-    """Return the types of a call's results as its lifting row infers them, or None.
-
-    Guards on sizes may be added.
-    """
+    """Return the types of a call's results as its lifting row infers them, or None."""
     from .lifting.driver import abstract_eval
 
     recording = current()

@@ -527,7 +527,6 @@ Held = Callable[[], Mapping[str, Any]]
 class Model(Protocol):
     """Protocol of a model, an object with named arrays.
 
-    item: the object itself.
     changes: True if ``traced`` replaces arrays in the object itself.
     """
 

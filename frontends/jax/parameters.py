@@ -40,10 +40,7 @@ class _LiveModelArrays(contracts.Live):
 
 
 class JaxWeights(contracts.Weights):
-    """Arrays of the models that a function is or refers to, by name.
-
-    function: the recorded callable.
-    """
+    """Arrays of the models that a function is or refers to, by name."""
 
     def __init__(self, function: Any, reach: Reached, named: Mapping[int, str]) -> None:
         self.function, self._places = function, replaceable_parts(reach)

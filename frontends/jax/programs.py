@@ -85,8 +85,6 @@ class BoundPrimitive:
 class OnWords(BoundPrimitive):
     """Callable that binds a primitive of ``jax.random``, with keys as arrays of their words.
 
-    A result that is an array of keys is returned as its words, too.
-
     keys: for each operand, True if it is an array of words that must be wrapped as keys.
     """
 

@@ -47,8 +47,6 @@ _OF_GRADIENT = f"{_FULL}_grad"
 class Intermediate:
     """Arrays that a branch computes and its gradient reads, with what is needed to compute them again.
 
-    graphs: the graph of each branch.
-    given: the operands of the branches.
     variables: values of the variables, by handle number.
     tensors: for each branch, the tensors that it passes to the gradient.
     branch: index of the branch to compute again; None until it is selected.

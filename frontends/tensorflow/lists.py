@@ -149,10 +149,6 @@ def number_in(held: TensorValue) -> Any:
 class PartialList:
     """List of tensors of TensorFlow (of a ``tf.TensorArray``, say) whose written rows have known indices.
 
-    All other rows are unwritten.
-
-    length: an int or a size.
-    dtype: name of the dtype of the rows.
     shape: the sizes of a row, with None for an unknown one, or None if nothing is known of them.
     rows: the rows written, by their index.
     """

@@ -195,8 +195,6 @@ class _ReadProgress:
 class GraphReader:
     """Reader that appends the operations of traced graphs to a recorder.
 
-    recorder: the graph under construction.
-    weights: the variables of the function.
     handlers: functions that read the operations of one type, by that type.
     layers: the names of the Keras layers.
     """

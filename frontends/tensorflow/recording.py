@@ -280,8 +280,6 @@ def _example_of(tensor: Any) -> Any:
 class _TracingAttempt:
     """One attempt to trace the function.
 
-    request: the function and its arguments.
-    hypotheses: what this attempt takes for granted.
     is_first: False if the function is traced again under the same hypotheses.
     created: counter of the variables that this attempt creates.
     """

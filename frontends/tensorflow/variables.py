@@ -114,9 +114,7 @@ def variable_of(variable: Any) -> Any:
 class VariableWeights(contracts.Weights):
     """Variables that a function refers to, by name. Those that it reads are the parameters of its graph.
 
-    mode: the training mode of the function.
     places: state outside of variables.
-    variables: the TensorFlow variables by name.
     """
 
     def __init__(self, objects: Iterable[Any], mode: Mode) -> None:

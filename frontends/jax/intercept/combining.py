@@ -233,10 +233,7 @@ class _LengthlessRecording:
 def symbolic_associative_scan(
     original: Callable[..., Any], is_traced: Callable[[], bool]
 ) -> Callable[..., Any]:
-    """Return a replacement of ``jax.lax.associative_scan`` that binds one primitive for any length.
-
-    It calls ``original`` where it cannot bind the primitive.
-    """
+    """Return a replacement of ``jax.lax.associative_scan`` that can bind one primitive for any length."""
     thread = threading.get_ident()
 
     def associative_scan(fn: Callable[..., Any], elems: Any, reverse: bool = False, axis: int = 0) -> Any:

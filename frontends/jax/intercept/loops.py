@@ -109,10 +109,7 @@ mark_p.def_abstract_eval(lambda *arrays, note: [])
 
 
 class OwnTracers(Protocol):
-    """Protocol of the object that knows which tracers belong to a recording.
-
-    trace: the trace of these tracers, or None.
-    """
+    """Protocol of the object that knows which tracers belong to a recording."""
 
     trace: Any
 

@@ -247,8 +247,7 @@ def _dilate_and_crop(
 ) -> tuple[Any, Any]:
     """Dilate ``x`` with zeros, and apply negative int padding by cropping.
 
-    Return the result, and the remaining padding of each axis in ``space``. ``dilation`` and ``padding`` have
-    an entry for each of these axes, too.
+    Return the result, and the remaining padding of each axis in ``space``.
     """
     gaps, pads = [0] * x.ndim, [(0, 0)] * x.ndim
     for axis, gap, pair in zip(space, dilation, padding):

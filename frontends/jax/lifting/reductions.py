@@ -104,10 +104,7 @@ def sort(b: JaxBuilder, *operands: Any, dimension: int, is_stable: bool, num_key
 
 
 def ordering(b: JaxBuilder, keys: Sequence[Any], axis: int) -> Any:
-    """Return the indices along ``axis`` that sort several keys in lexicographic order, stably.
-
-    Complex keys are sorted by their real parts, and then by their imaginary parts.
-    """
+    """Return the indices along ``axis`` that sort several keys in lexicographic order, stably."""
     *others, last = (part for key in keys for part in _parts(b, key))
     # Stable sorts by one key after the other, the most significant last, order by all of them.
     order = b.argsort(last, axis=axis, stable=True)

@@ -32,10 +32,7 @@ _WIDE = ("int32", "int64")
 
 
 def clamp_index(b: JaxBuilder, index: Value, size: Any) -> Value:
-    """Return ``index``, clamped to ``[-size, size)`` unless its range shows that it is inside.
-
-    Guards on sizes may be added.
-    """
+    """Return ``index``, clamped to ``[-size, size)`` unless its range shows that it is inside."""
     found = range_of(b, index)
     if found is not None and holds_with_guard(b, -size, found[0]) and holds_with_guard(b, found[1] + 1, size):
         return index
@@ -52,10 +49,7 @@ def is_inside(b: JaxBuilder, index: Value, least: Any, greatest: Any) -> bool:
 
 
 def range_of(b: JaxBuilder, item: Any) -> Range | None:
-    """Return inclusive bounds ``(lower, upper)`` of an int, a size or the elements of an integer array.
-
-    Return None if no bounds are known.
-    """
+    """Return inclusive bounds ``(lower, upper)`` of an integer, a size or an array's elements, or None."""
     if isinstance(item, (int, np.integer)) or (
         isinstance(item, Size) and item.type is int and not item.reads_elements()
     ):
