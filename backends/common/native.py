@@ -60,10 +60,10 @@ def bfloat16() -> np.dtype[Any]:
 
 
 def as_numpy(array: Any) -> np.ndarray[Any, Any] | None:
-    """Convert an array of any framework to NumPy, or return None for an object that is no array.
+    """Convert an array of any framework to NumPy, or return None if ``array`` is not recognized as one.
 
-    The result may share storage with ``array``. Raise ``CallMismatch`` for an array that NumPy cannot
-    represent, such as a nested or sparse tensor of torch.
+    The result may share storage with ``array``. Raise ``CallMismatch`` for a recognized array that NumPy
+    cannot represent, such as a nested or sparse tensor of torch.
 
     >>> import torch
     >>> tensor = torch.ones(2, dtype=torch.bfloat16)

@@ -142,7 +142,7 @@ def scatter_product(x: jax.Array, key: Any, values: Any) -> jax.Array:
 def masked_scatter(x: jax.Array, mask: jax.Array, source: jax.Array) -> jax.Array:
     """Return ``x`` with the elements where ``mask`` is True replaced by the first elements of ``source``.
 
-    The order of both is row-major.
+    The order of both is row-major. ``source`` has at least as many elements as ``mask`` selects.
     """
     # An empty source has no element to read, even if the mask selects nothing.
     if source.size == 0:

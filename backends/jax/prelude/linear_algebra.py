@@ -226,7 +226,8 @@ def stft(
     """Compute the Fourier transforms of frames of the last axis of ``x``, ``hop_length`` elements apart.
 
     The result has the shape ``[..., frequencies, frames]``. Each frame of ``n_fft`` elements is multiplied by
-    ``window``, padded to this length, unless it is None.
+    ``window``, padded to this length, unless it is None. With ``center``, ``x`` is padded first, so that
+    frames are centred at multiples of ``hop_length``.
     """
     if center:
         widths = [(0, 0)] * (x.ndim - 1) + [(n_fft // 2, n_fft // 2)]

@@ -65,8 +65,8 @@ def scaled_dot_product_attention(
 ) -> jax.Array:
     """Compute ``softmax(query @ key.mT * scale + mask) @ value``, with the softmax over the keys.
 
-    A boolean ``mask`` is True for the keys to attend to. Any other mask is added. The weights are 0 for a
-    query that attends to no key.
+    A boolean ``mask`` is True for the keys to attend to. With ``is_causal``, query i attends only to the keys
+    0 to i. The weights are 0 for a query that attends to no key.
     """
     weights = attention_weights(query, key, mask, is_causal=is_causal, scale=scale)
     return jnp.matmul(weights.astype(value.dtype), value)
@@ -82,8 +82,8 @@ def attention_weights(
 ) -> jax.Array:
     """Compute ``softmax(query @ key.mT * scale + mask)`` over the keys, in at least float32.
 
-    A boolean ``mask`` is True for the keys to attend to. Any other mask is added. The weights are 0 for a
-    query that attends to no key.
+    A boolean ``mask`` is True for the keys to attend to. With ``is_causal``, query i attends only to the keys
+    0 to i. The weights are 0 for a query that attends to no key.
     """
     wide = jnp.promote_types(query.dtype, jnp.float32)
     scores = jnp.matmul(query, jnp.swapaxes(key, -1, -2), preferred_element_type=wide)
@@ -138,7 +138,7 @@ def embedding_bag(
     """Reduce the embeddings of each bag ``indices[offsets[i]:offsets[i + 1]]`` by "sum", "mean" or "max".
 
     ``offsets`` ascend from 0. The last bag ends at the last offset if ``include_last_offset``, else at the
-    end of ``indices``.
+    end of ``indices``. Embeddings of ``padding_idx`` are left out.
     """
     starts = offsets[:-1] if include_last_offset else offsets
     bags = starts.shape[0]
@@ -167,7 +167,7 @@ def nll_loss(
     ignore_index: int = -100,
     reduction: str = "mean",
 ) -> jax.Array:
-    """Compute ``-weight[target] * log_probabilities[target]`` with classes on axis 1.
+    """Compute ``-weight[target] * log_probabilities[target]`` with classes on axis 1, or 0 without a batch.
 
     The loss is 0 where ``target`` is ``ignore_index``. The "mean" is the sum of the losses divided by the sum
     of the weights of the other targets.
@@ -195,7 +195,8 @@ def cross_entropy(
 ) -> jax.Array:
     """Compute the cross entropy of ``softmax(logits)`` and class indices, with classes on axis 1.
 
-    ``label_smoothing`` is the share of the target distribution that is spread evenly over all classes.
+    Without a batch, classes are on axis 0. ``label_smoothing`` is the share of the target distribution that
+    is spread evenly over all classes.
     """
     axis = min(1, logits.ndim - 1)
     logs = jax.nn.log_softmax(logits, axis)

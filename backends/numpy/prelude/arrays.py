@@ -124,7 +124,7 @@ def scatter_reduce(
 def masked_scatter(x: np.ndarray, mask: np.ndarray, source: np.ndarray) -> np.ndarray:
     """Return a copy of ``x`` whose elements where ``mask`` is True are the first elements of ``source``.
 
-    The order of both is row-major.
+    The order of both is row-major. ``source`` has at least as many elements as ``mask`` selects.
     """
     result = np.array(x)
     mask = np.broadcast_to(mask, x.shape)
