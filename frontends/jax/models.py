@@ -445,7 +445,6 @@ def is_keras(item: Any) -> bool:
 
 
 def input_checks() -> list[Replacement]:
-    """Return patches with which Keras' layers accept symbolic sizes."""
     keras = _keras_on_jax()
     return [] if keras is None else [input_check(keras, _is_unknown, _fixed_shape)]
 

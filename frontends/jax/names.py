@@ -285,7 +285,6 @@ def plain_number(number: Any, dtype: str) -> Any:
 
 
 def short_scalar(item: Any) -> Any:
-    """Return a NumPy scalar as short text (``np.float32(0.5)``) if possible, and any other item unchanged."""
     if (
         not isinstance(item, np.generic)
         or item.dtype.kind not in "iufb"

@@ -139,10 +139,6 @@ def read_of(reader: GraphReader, operation: Any, handle: TensorValue) -> TensorV
 
 
 def variable_of(reader: GraphReader, operation: Any, handle: TensorValue) -> TensorValue:
-    """Return the current value of the variable with this ``handle``.
-
-    Raise ``UnsupportedOperation`` if the handle is unknown.
-    """
     found = reader.variables.get(handle_number(handle.seen))
     if found is None:
         raise UnsupportedOperation(

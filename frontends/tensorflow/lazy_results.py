@@ -23,7 +23,6 @@ def constant(operation: Any, shape: Shape) -> LazyArray:
 
 
 def lazy_result(operation: Any, operands: Sequence[TensorValue]) -> LazyArray | None:
-    """Return the result of an operation as an array that is computed on demand, or None."""
     rule = _RULES.get(operation.type)
     shape = None if rule is None else _shape_of(rule, operation, operands)
     if shape is None:

@@ -318,7 +318,6 @@ def scatter(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]
 
 
 def _length_for(arrays: Arrays, places: TensorValue) -> Any:
-    """Return the length of the shortest list that has all ``places``."""
     if not isinstance(places.item, np.ndarray):
         raise UnsupportedOperation(
             f"{arrays.operation.type}: the length of a TensorArray depends on elements of arrays\n    "

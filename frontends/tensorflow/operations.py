@@ -20,7 +20,6 @@ from .names import RAW, definition, dtype_name, is_users, row_key
 
 
 def dtypes_of_operands(node: Node) -> tuple[Any, ...]:
-    """Return the dtype names of the operands of a recorded node; a list of operands has a tuple of names."""
     return tuple(
         _dtype(argument, node.params, item)
         for argument, item in zip(definition(row_key(node.op)).input_arg, node.inputs)
@@ -92,7 +91,6 @@ def declaration_of(operation: Any) -> Any:
 
 
 def attributes_of(operation: Any) -> dict[str, Any]:
-    """Return the attributes of an operation as plain data (:func:`plain`), without functions and tensors."""
     plain_ones = (
         attribute
         for attribute in declaration_of(operation).attr

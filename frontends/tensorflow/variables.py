@@ -112,7 +112,7 @@ def variable_of(variable: Any) -> Any:
 
 
 class VariableWeights(contracts.Weights):
-    """Variables that a function refers to, by name. Those that it reads are the parameters of its graph.
+    """Variables that a function refers to, by name.
 
     places: state outside of variables.
     """
@@ -291,7 +291,6 @@ class LiveVariables(contracts.Live):
 
 
 def _buffer_address(tensor: Any) -> Any:
-    """Return the address of a tensor's buffer in host memory, or None."""
     # A buffer on a GPU is exported as a temporary copy, whose address may be that of an earlier one.
     if "GPU" in tensor.device:
         return None
