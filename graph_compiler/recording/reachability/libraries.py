@@ -18,7 +18,7 @@ from ...errors import GraphCompilerError, SourceNotFound
 from ...registration import FrontendEntry, frameworks_by_package, frontends, responds_to, trait
 from ...trees import iterate_structure
 from ..code.names import HANDLERS, names_read, texts_of
-from ..code.ownership import OWN, is_users, owner_of, package_of
+from ..code.ownership import OWN, is_internal, is_users, owner_of, package_of
 from ..code.syntax import place_of
 from ..environment_guards import ATOMS, EnvironmentGuard, same_guard, same_items
 from .containers import answers_of, is_asked
@@ -112,7 +112,7 @@ class _Walk:
         if self._is_open(function):
             self._functions.append(function)
             self._spaces[id(function.__globals__)] = function.__globals__
-        yield from named_objects(function)
+        yield from named_objects(function, lambda module: is_internal(module) and not self._is_open(module))
         names = names_read(function.__code__)
         self._names |= names
         for module in imported_modules(function):

@@ -268,10 +268,13 @@ def closure_values(function: types.FunctionType) -> list[Any]:
     return [cell.cell_contents for cell in function.__closure__ or () if cell_is_filled(cell)]
 
 
-def named_objects(function: types.FunctionType) -> list[Any]:
+def named_objects(
+    function: types.FunctionType, is_closed: Callable[[types.ModuleType], bool] = is_internal
+) -> list[Any]:
     """Return the objects that ``function`` names: globals, members of modules among these, closure variables.
 
-    Modules of frameworks, the standard library and this package are not searched for members.
+    Modules that are ``is_closed``, by default those of frameworks, the standard library and this package, are
+    not searched for members.
 
     >>> function = eval("lambda x: helpers.scale(x)", {"helpers": types.ModuleType("helpers")})
     >>> function.__globals__["helpers"].scale = abs
@@ -284,7 +287,7 @@ def named_objects(function: types.FunctionType) -> list[Any]:
     entered: set[int] = set()
     # The list grows, because ``library.losses.dice(x)`` names a module in a module.
     for module in held:
-        if isinstance(module, types.ModuleType) and id(module) not in entered and not is_internal(module):
+        if isinstance(module, types.ModuleType) and id(module) not in entered and not is_closed(module):
             entered.add(id(module))
             held += [vars(module)[name] for name in names if name in vars(module)]
     return [*held, *closure_values(function)]
