@@ -54,8 +54,24 @@ _MODULES = (
     "numpy.lib.stride_tricks",
     "scipy.special",
     "numpy.lib.scimath",
+    "scipy.linalg",
+    "scipy.fft",
+    "scipy.spatial.distance",
     *_HOST,
 )
+# Functions of SciPy that run compiled code, which are recorded as calls. The rest of SciPy is followed.
+SCIPY = {
+    "scipy.linalg": (
+        "inv", "det", "solve", "solve_triangular", "cholesky", "cho_solve", "lu", "lu_factor",
+        "lu_solve", "qr", "svd", "svdvals", "eigh", "eigvalsh", "pinv", "norm", "expm", "toeplitz",
+        "circulant", "block_diag",
+    ),
+    "scipy.fft": (
+        "fft", "ifft", "rfft", "irfft", "hfft", "ihfft", "fft2", "ifft2", "rfft2", "irfft2", "fftn", "ifftn",
+        "rfftn", "irfftn",
+    ),
+    "scipy.spatial.distance": ("cdist",),
+}  # fmt: skip
 # Calls in the code of these modules are recorded one by one, as in the user's own code.
 PYTHON_MODULES = "numpy.polynomial."
 # Operators share the rows of the ufuncs that they are.
@@ -84,18 +100,20 @@ def _names() -> dict[int, str]:
 
 
 def name_of(function: Any) -> str | None:
-    """Return the public name of a function of NumPy or ufunc of ``scipy.special``, or None.
+    """Return the public name of a function of NumPy, of one in ``SCIPY``, or of a ufunc of ``scipy.special``.
+
+    Return None for any other function.
 
     >>> name_of(np.linalg.norm)
     'numpy.linalg.norm'
     """
-    name = _names().get(id(function))
-    if name is not None or not isinstance(function, np.ufunc):
-        return name
-    own: str = function.__name__
-    return (
-        # A ufunc of SciPy exists only after SciPy was imported, so nothing is imported here.
-        f"scipy.special.{own}" if getattr(sys.modules.get("scipy.special"), own, None) is function else None
+    own = str(getattr(function, "__name__", ""))
+    modules = ("scipy.special",) if isinstance(function, np.ufunc) else (m for m in SCIPY if own in SCIPY[m])
+    # A function of SciPy exists only after its module was imported, so nothing is imported here. While
+    # recording, the module has a proxy that equals the function.
+    return _names().get(id(function)) or next(
+        (f"{module}.{own}" for module in modules if getattr(sys.modules.get(module), own, None) == function),
+        None,
     )
 
 
@@ -483,8 +501,11 @@ class NumpyCalls(RecordedCalls):
 
     imports: Mapping[str, str] = {
         "cmath": "import cmath",
+        "fft": "from scipy import fft",
+        "linalg": "from scipy import linalg",
         "np": "import numpy as np",
         "parallel": "from graph_compiler import parallel",
+        "spatial": "from scipy import spatial",
         "special": "from scipy import special",
         "stride_tricks": "from numpy.lib import stride_tricks",
     }

@@ -18,7 +18,9 @@ from .calls import METHOD, OPERATORS, NumpyCalls, name_of, resolve, row_key
 from .patches import is_replaced
 
 _NAME = re.compile(
-    r"(numpy|scipy\.special)(\.(linalg|fft|ndarray|lib\.stride_tricks))?(\.\w+){1,2}(\.__get__)?", re.ASCII
+    r"(numpy|scipy\.(special|linalg|fft|spatial\.distance))"
+    r"(\.(linalg|fft|ndarray|lib\.stride_tricks))?(\.\w+){1,2}(\.__get__)?",
+    re.ASCII,
 )
 _DTYPE = re.compile(r'np\.dtype\("(\w+)"\)|np\.(\w+)', re.ASCII)
 # The class of functions that dispatch to other array classes, so that their calls can be recorded.
@@ -90,6 +92,9 @@ def _allowed(op: str) -> bool:
         return False
     if op.startswith("scipy."):
         # `resolve` finds functions only in modules that are imported.
+        import scipy.fft
+        import scipy.linalg
+        import scipy.spatial
         import scipy.special  # noqa: F401
     try:
         found = resolve(op)

@@ -26,7 +26,7 @@ from ...recording.patches.builtin_names import builtin_lookups, conversion_repla
 from ...recording.patches.host_math import Symbols
 from ...sizes import Size, compute_guarded, expression_of, is_symbolic
 from ...trees import iterate_structure
-from .calls import PYTHON_MODULES
+from .calls import PYTHON_MODULES, SCIPY
 from .draws import NAMES, draw
 from .reading import fits_everywhere, number_in
 from .reimplemented import COMPUTED, OPENED, IndexTrick, TracedVectorize
@@ -179,6 +179,27 @@ def _is_no_number(dtype: Any) -> bool:
     return dtype is not None and np.dtype(dtype).kind not in "biufc"
 
 
+def _recording_if_traced(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
+    def computed(*args: Any, **kwargs: Any) -> Any:
+        result = forward(original, *args, **kwargs)
+        # Some functions of SciPy return Python's floats.
+        return np.float64(result) if type(result) is float else result
+
+    record = _recording_function(name, computed)
+
+    @functools.wraps(original)
+    @forwards
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        if not _holds_traced((args, kwargs)):
+            return original(*args, **kwargs)
+        # A tuple may hold an array beside an option.
+        return record(
+            *(_with_arrays((item,))[0] if isinstance(item, list) else item for item in args), **kwargs
+        )
+
+    return wrapper
+
+
 def _recording_conversion(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
     record = _recording_function(name, original)
 
@@ -258,7 +279,18 @@ _CONVERTING = ("asarray", "asanyarray", "ascontiguousarray", "asfortranarray")
 Place = tuple[Any, str]
 
 
-@functools.cache
+_MODULES_OF_SCIPY = ("scipy", "scipy.spatial", "scipy.special", *SCIPY)
+
+
+def _per_loaded_module(make: Callable[[], Any]) -> Callable[[], Any]:
+    """Cache the result of ``make`` until a further module of SciPy is imported."""
+    made = functools.cache(lambda loaded: make())
+    return functools.wraps(make)(
+        lambda: made(tuple(name for name in _MODULES_OF_SCIPY if name in sys.modules))
+    )
+
+
+@_per_loaded_module
 def replacements() -> dict[Place, tuple[Any, Any]]:
     """Return pairs of an original function or object and its replacement, by module and name."""
     found: dict[Place, tuple[Any, Any]] = {}
@@ -281,8 +313,13 @@ def replacements() -> dict[Place, tuple[Any, Any]]:
         "as_strided",
         functools.partial(_recording_conversion, "numpy.lib.stride_tricks.as_strided"),
     )
-    for name, opened in OPENED.items():
-        replace(np, name, functools.partial(_reimplementation, opened))
+    for module, names in SCIPY.items():
+        for name in names if module in sys.modules else ():
+            replace(sys.modules[module], name, functools.partial(_recording_if_traced, f"{module}.{name}"))
+    for path, opened in OPENED.items():
+        module, _, name = path.rpartition(".")
+        if module in sys.modules:
+            replace(sys.modules[module], name, functools.partial(_reimplementation, opened))
     for name, compute in COMPUTED.items():
         found[np, name] = (
             getattr(np, name),
@@ -391,9 +428,10 @@ def _holds_traced(items: Any) -> bool:
     return any(is_traced(item) for item in iterate_structure(items))
 
 
-@functools.cache
+@_per_loaded_module
 def _module_shims() -> dict[types.ModuleType, _ModuleShim]:
-    modules = (np, np.fft, np.linalg, np.random, np.lib, np.lib.stride_tricks, random)
+    modules = [np, np.fft, np.linalg, np.random, np.lib, np.lib.stride_tricks, random]
+    modules += [sys.modules[name] for name in _MODULES_OF_SCIPY if name in sys.modules]
     return {module: _ModuleShim(module) for module in modules}
 
 
@@ -421,12 +459,12 @@ def replaced_function(item: Any) -> Any:
     return _by_identity().get(id(item), item)
 
 
-@functools.cache
+@_per_loaded_module
 def _by_identity() -> dict[int, Any]:
     return {id(original): new for original, new in _replaced_functions()}
 
 
-@functools.cache
+@_per_loaded_module
 def _replaced_functions() -> list[tuple[Any, Any]]:
     """Return pairs of a function or object that user code may import by name, and its replacement."""
     of_lists = [

@@ -340,13 +340,24 @@ def ndenumerate(recorded: Recorded, arr: Any) -> Iterator[tuple[tuple[int, ...],
     )
 
 
+def cho_factor(
+    recorded: Recorded, a: Any, lower: Any = False, overwrite_a: Any = False, check_finite: Any = True
+) -> Any:
+    a = recorded("asarray")(a)
+    # LAPACK leaves the other triangle as it was.
+    if lower:
+        return np.linalg.cholesky(a) + np.triu(a, 1), lower
+    return np.linalg.cholesky(a, upper=True) + np.tril(a, -1), lower
+
+
 OPENED: dict[str, Callable[..., Any]] = {
-    "ndenumerate": ndenumerate,
-    "piecewise": piecewise,
-    "apply_along_axis": apply_along_axis,
-    "apply_over_axes": apply_over_axes,
-    "fromfunction": fromfunction,
-    "polydiv": polydiv,
-    "roots": roots,
-    "vectorize": vectorize,
+    "numpy.ndenumerate": ndenumerate,
+    "numpy.piecewise": piecewise,
+    "numpy.apply_along_axis": apply_along_axis,
+    "numpy.apply_over_axes": apply_over_axes,
+    "numpy.fromfunction": fromfunction,
+    "numpy.polydiv": polydiv,
+    "numpy.roots": roots,
+    "numpy.vectorize": vectorize,
+    "scipy.linalg.cho_factor": cho_factor,
 }

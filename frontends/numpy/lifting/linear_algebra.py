@@ -1,4 +1,4 @@
-"""Rows of ``numpy.linalg`` and ``numpy.fft``, and of matrix products."""
+"""Rows of linear algebra and Fourier transforms in NumPy and SciPy, and of matrix products."""
 
 from __future__ import annotations
 
@@ -383,3 +383,260 @@ def _shift(name: str) -> None:
 
 _shift("fftshift")
 _shift("ifftshift")
+
+
+# ---------------------------------------------------------------------------------------------- scipy
+# SciPy computes in place (overwrite_a=) and on several processors (workers=) at its own discretion, so these
+# options do not change results. Nor does check_finite=, unless an element is not finite.
+
+
+def _unstructured(name: str, assume_a: Any) -> None:
+    if assume_a not in (None, "gen", "general"):
+        raise UnsupportedOperation(f"{name} with assume_a={assume_a!r} has no row; leave it out")
+
+
+def _solution(b: NumpyBuilder, y: Value, solve: Callable[[Value], Value]) -> Value:
+    """Return ``solve(y)``, where a vector ``y`` is passed and returned as a matrix of one column."""
+    if y.ndim != 1:
+        return solve(y)
+    found = solve(b.reshape(y, shape=(y.shape[0], 1)))
+    return b.reshape(found, shape=(found.shape[-2],))
+
+
+@rows.row("scipy.linalg.inv")
+def scipy_inv(
+    b: NumpyBuilder, a: Any, overwrite_a: Any = False, check_finite: Any = True, *, assume_a: Any = None,
+    lower: Any = False,
+) -> Any:  # fmt: skip
+    _unstructured("inv", assume_a)
+    return b.inv(*_inexact(b, a))
+
+
+@rows.row("scipy.linalg.det")
+def scipy_det(b: NumpyBuilder, a: Any, overwrite_a: Any = False, check_finite: Any = True) -> Any:
+    return b.det(*_inexact(b, a))
+
+
+@rows.row("scipy.linalg.solve")
+def scipy_solve(
+    b: NumpyBuilder, a: Any, b_: Any, lower: Any = False, overwrite_a: Any = False, overwrite_b: Any = False,
+    check_finite: Any = True, assume_a: Any = None, transposed: Any = False,
+) -> Any:  # fmt: skip
+    _unstructured("solve", assume_a)
+    x, y = _inexact(b, a, b_)
+    if transposed:
+        x = b.permute_dims(x, axes=(*range(x.ndim - 2), x.ndim - 1, x.ndim - 2))
+    return _solution(b, y, lambda y: b.solve(x, y))
+
+
+_TRANSPOSED = {0: False, "N": False, 1: True, "T": True, 2: True, "C": True}
+
+
+@rows.row("scipy.linalg.solve_triangular")
+def scipy_solve_triangular(
+    b: NumpyBuilder, a: Any, b_: Any, trans: Any = 0, lower: Any = False, unit_diagonal: Any = False,
+    overwrite_b: Any = False, check_finite: Any = True,
+) -> Any:  # fmt: skip
+    x, y = _inexact(b, a, b_)
+    x = b.conj(x) if trans in (2, "C") and is_complex(x.dtype) else x
+    return _solution(
+        b,
+        y,
+        lambda y: b.solve_triangular(
+            x, y, upper=not lower, transpose=_TRANSPOSED[trans], unit_diagonal=bool(unit_diagonal)
+        ),
+    )
+
+
+@rows.row("scipy.linalg.cholesky")
+def scipy_cholesky(
+    b: NumpyBuilder, a: Any, lower: Any = False, overwrite_a: Any = False, check_finite: Any = True
+) -> Any:
+    return b.cholesky(*_inexact(b, a), upper=not lower)
+
+
+@rows.row("scipy.linalg.cho_solve")
+def scipy_cho_solve(
+    b: NumpyBuilder, c_and_lower: Any, b_: Any, overwrite_b: Any = False, check_finite: Any = True
+) -> Any:
+    factor, lower = c_and_lower
+    x, y = _inexact(b, factor, b_)
+    x = b.tril(x) if lower else b.triu(x)
+    return _solution(b, y, lambda y: b.cholesky_solve(x, y, upper=not lower))
+
+
+@rows.row("scipy.linalg.lu")
+def scipy_lu(
+    b: NumpyBuilder, a: Any, permute_l: Any = False, overwrite_a: Any = False, check_finite: Any = True,
+    p_indices: Any = False,
+) -> Any:  # fmt: skip
+    if p_indices:
+        raise UnsupportedOperation("lu with p_indices=True has no row; use the permutation matrix")
+    p, lower, upper = b.lu(*_inexact(b, a))
+    return (b.matmul(p, lower), upper) if permute_l else (p, lower, upper)
+
+
+@rows.row("scipy.linalg.lu_factor")
+def scipy_lu_factor(b: NumpyBuilder, a: Any, overwrite_a: Any = False, check_finite: Any = True) -> Any:
+    packed, pivots = b.lu_factor(*_inexact(b, a))
+    # SciPy counts rows from 0.
+    return packed, b.astype(b.subtract(pivots, 1), dtype=b.recorded_dtype(1))
+
+
+@rows.row("scipy.linalg.lu_solve")
+def scipy_lu_solve(
+    b: NumpyBuilder, lu_and_piv: Any, b_: Any, trans: Any = 0, overwrite_b: Any = False,
+    check_finite: Any = True,
+) -> Any:  # fmt: skip
+    packed, pivots = lu_and_piv
+    x, y = _inexact(b, packed, b_)
+    if trans == 1 and is_complex(x.dtype):
+        raise UnsupportedOperation(
+            "lu_solve of a transposed complex matrix has no row; use trans=2 of its conj"
+        )
+    pivots = b.astype(b.add(pivots, 1), dtype="int32")
+    return _solution(b, y, lambda y: b.lu_solve(x, pivots, y, adjoint=bool(trans)))
+
+
+@rows.row("scipy.linalg.qr")
+def scipy_qr(
+    b: NumpyBuilder, a: Any, overwrite_a: Any = False, lwork: Any = None, mode: str = "full",
+    pivoting: Any = False, check_finite: Any = True,
+) -> Any:  # fmt: skip
+    if pivoting or mode == "raw":
+        raise UnsupportedOperation("qr with pivoting or mode='raw' has no row")
+    q, r = b.qr(*_inexact(b, a), mode="reduced" if mode == "economic" else "complete")
+    return (r,) if mode == "r" else (q, r)
+
+
+@rows.row("scipy.linalg.svd")
+def scipy_svd(
+    b: NumpyBuilder, a: Any, full_matrices: Any = True, compute_uv: Any = True, overwrite_a: Any = False,
+    check_finite: Any = True, lapack_driver: Any = "gesdd",
+) -> Any:  # fmt: skip
+    return svd(b, a, full_matrices, compute_uv)
+
+
+rows.table({
+    "scipy.linalg.svdvals": lambda b, a, overwrite_a=False, check_finite=True: b.svdvals(*_inexact(b, a)),
+    "scipy.linalg.norm": lambda b, a, ord=None, axis=None, keepdims=False, check_finite=True: norm(
+        b, b.array(a), ord, axis, keepdims
+    ),
+    "scipy.linalg.expm": lambda b, A: b.matrix_exp(*_inexact(b, A)),
+})  # fmt: skip
+
+
+@rows.row("scipy.linalg.eigh")
+def scipy_eigh(
+    b: NumpyBuilder, a: Any, b_: Any = None, *, lower: Any = True, eigvals_only: Any = False,
+    overwrite_a: Any = False, overwrite_b: Any = False, type: Any = 1, check_finite: Any = True,
+    subset_by_index: Any = None, subset_by_value: Any = None, driver: Any = None,
+) -> Any:  # fmt: skip
+    if b_ is not None or subset_by_index is not None or subset_by_value is not None:
+        raise UnsupportedOperation("eigh of two matrices, or of a part of the eigenvalues, has no row")
+    x = _inexact(b, a)
+    return b.eigvalsh(*x, upper=not lower) if eigvals_only else b.eigh(*x, upper=not lower)
+
+
+@rows.row("scipy.linalg.eigvalsh")
+def scipy_eigvalsh(b: NumpyBuilder, a: Any, b_: Any = None, **options: Any) -> Any:
+    return scipy_eigh(b, a, b_, eigvals_only=True, **options)
+
+
+@rows.row("scipy.linalg.pinv")
+def scipy_pinv(
+    b: NumpyBuilder, a: Any, *, atol: Any = None, rtol: Any = None, return_rank: Any = False,
+    check_finite: Any = True,
+) -> Any:  # fmt: skip
+    if atol or return_rank:
+        raise UnsupportedOperation("pinv with atol= or return_rank=True has no row")
+    return b.pinv(_inexact(b, a)[0], rtol)
+
+
+def _circular(b: NumpyBuilder, column: Value, count: Any) -> Value:
+    """Return the matrix with the elements ``column[i - j]`` for ``count`` values of ``j``."""
+    places = b.subtract(
+        b.reshape(b.arange(stop=column.shape[0], dtype="int64"), shape=(column.shape[0], 1)),
+        b.arange(stop=count, dtype="int64"),
+    )
+    # The elements before the first are the last ones.
+    return b.take(column, b.remainder(places, column.shape[0]), axis=0)
+
+
+@rows.row("scipy.linalg.circulant")
+def scipy_circulant(b: NumpyBuilder, c: Any) -> Any:
+    column = b.array(c)
+    if column.ndim != 1:
+        raise UnsupportedOperation("circulant of several columns has no row")
+    return _circular(b, column, column.shape[0])
+
+
+@rows.row("scipy.linalg.toeplitz")
+def scipy_toeplitz(b: NumpyBuilder, c: Any, r: Any = None) -> Any:
+    column = b.array(c)
+    line = (b.conj(column) if is_complex(column.dtype) else column) if r is None else b.array(r)
+    if column.ndim != 1 or line.ndim != 1:
+        raise UnsupportedOperation("toeplitz of several columns has no row")
+    column, line = b.promote(column, line)
+    count, width = column.shape[0], line.shape[0]
+    both = b.concat(column, b.flip(b.getitem(line, key=((1, None, 1),)), axis=(0,)), axis=0)
+    return b.getitem(_circular(b, both, width), key=((None, count, 1),))
+
+
+@rows.row("scipy.linalg.block_diag")
+def scipy_block_diag(b: NumpyBuilder, *arrs: Any) -> Any:
+    blocks = b.promote(*(b.array(item) for item in arrs))
+    if any(item.ndim > 2 for item in blocks):
+        raise UnsupportedOperation("block_diag of stacks of matrices has no row")
+    blocks = [b.reshape(item, shape=(1,) * (2 - item.ndim) + tuple(item.shape)) for item in blocks]
+    widths = [item.shape[1] for item in blocks]
+    lines = []
+    for place, block in enumerate(blocks):
+        before, after = sum(widths[:place]), sum(widths[place + 1 :])
+        lines.append(b.pad(block, padding=((0, 0), (before, after))))
+    return b.concat(*lines, axis=0)
+
+
+_SCIPY_METRICS = {"cityblock": 1.0, "euclidean": 2.0, "sqeuclidean": 2.0, "chebyshev": math.inf}
+
+
+@rows.row("scipy.spatial.distance.cdist")
+def cdist(
+    b: NumpyBuilder, XA: Any, XB: Any, metric: Any = "euclidean", *, out: Any = None, **options: Any
+) -> Any:
+    order = options.pop("p", 2) if metric == "minkowski" else _SCIPY_METRICS.get(metric)
+    if order is None or options:
+        raise UnsupportedOperation(
+            f"cdist with the metric {metric!r} has no row; {', '.join(_SCIPY_METRICS)} and minkowski have one"
+        )
+    # SciPy computes distances in float64.
+    x, y = (b.astype(b.array(item), dtype="float64") for item in (XA, XB))
+    found = b.cdist(x, y, p=float(order))
+    return b.square(found) if metric == "sqeuclidean" else found
+
+
+def _scipy_line(name: str) -> Callable[..., Any]:
+    def row(
+        b: NumpyBuilder, x: Any, n: Any = None, axis: int = -1, norm: Any = None, overwrite_x: Any = False,
+        workers: Any = None, *, plan: Any = None,
+    ) -> Any:  # fmt: skip
+        return _line(name)(b, x, n, axis, norm)
+
+    return row
+
+
+def _scipy_several(name: str, default: Any) -> Callable[..., Any]:
+    def row(
+        b: NumpyBuilder, x: Any, s: Any = None, axes: Any = default, norm: Any = None,
+        overwrite_x: Any = False, workers: Any = None, *, plan: Any = None,
+    ) -> Any:  # fmt: skip
+        return _several(name, default)(b, x, s, axes, norm)
+
+    return row
+
+
+for _fft_name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft"):
+    rows.row(f"scipy.fft.{_fft_name}")(_scipy_line(_fft_name))
+for _fft_name in ("fftn", "ifftn", "rfftn", "irfftn"):
+    rows.row(f"scipy.fft.{_fft_name}")(_scipy_several(_fft_name, None))
+    rows.row(f"scipy.fft.{_fft_name[:-1]}2")(_scipy_several(_fft_name, (-2, -1)))

@@ -19,7 +19,7 @@ from tests.support.compare import assert_same
 from tests.support.selection import is_drawn, pairs
 from tests.support.together import ALONE, Call, Together, results_of
 
-from . import algebra, arguments, elementwise, opened, reductions, shapes, special
+from . import algebra, arguments, elementwise, opened, reductions, scipy_functions, shapes, special
 from .arrays import Sample, made
 
 # ``canonical`` is from NumPy to NumPy through canonical operations.
@@ -30,7 +30,7 @@ TARGETS = (
     "jax",
     "tensorflow",
 )
-MODULES = (elementwise, special, reductions, shapes, algebra, opened, arguments)
+MODULES = (elementwise, special, reductions, shapes, algebra, opened, arguments, scipy_functions)
 SAMPLES = {
     f"{module.__name__.rpartition('.')[2]}-{one.name}": one for module in MODULES for one in module.SAMPLES
 }
