@@ -588,10 +588,10 @@ def scipy_block_diag(b: NumpyBuilder, *arrs: Any) -> Any:
     blocks = b.promote(*(b.array(item) for item in arrs))
     if any(item.ndim > 2 for item in blocks):
         raise UnsupportedOperation("block_diag of stacks of matrices has no row")
-    blocks = [b.reshape(item, shape=(1,) * (2 - item.ndim) + tuple(item.shape)) for item in blocks]
-    widths = [item.shape[1] for item in blocks]
+    matrices = [b.reshape(item, shape=(1,) * (2 - item.ndim) + tuple(item.shape)) for item in blocks]
+    widths = [item.shape[1] for item in matrices]
     lines = []
-    for place, block in enumerate(blocks):
+    for place, block in enumerate(matrices):
         before, after = sum(widths[:place]), sum(widths[place + 1 :])
         lines.append(b.pad(block, padding=((0, 0), (before, after))))
     return b.concat(*lines, axis=0)
