@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -39,6 +40,7 @@ from ...recording.patches.settings import SETTINGS, refused
 from ...recording.reachability.containers import free_parts, slotted
 from ...recording.reachability.libraries import LibraryCode, library_code
 from ...recording.reachability.walk import WalkPolicy
+from ...recording.request import place_of_problem
 from ...recording.search import DisturbanceRetry, Refutation, gives_up, search_recording
 from ...recording.state.append_only import ListShims
 from ...recording.state.container_updates import Containers
@@ -57,7 +59,9 @@ from .parameters import ChangedState, NumpyWeights, StoredArrayViews
 from .patches import SYMBOLS, replaced, replaced_function, replacement_of
 from .reading import UnrecordedIterations
 from .regions import BlockCapture, NumpyRegions
-from .traced import TracedScalar, is_traced
+from .traced import TracedArray, TracedScalar, is_traced
+
+_OF_TRACED = re.compile(rf"\b({TracedArray.__name__}|{TracedScalar.__name__})\b")
 
 
 def record(request: Request) -> Recording:
@@ -298,7 +302,7 @@ def _run(
             # The code compares an argument with a name that has a replacement: ``stat is np.mean``.
             args = tuple(map(replaced_function, args))
             kwargs = {name: replaced_function(item) for name, item in kwargs.items()}
-            result = forward(replacement_of(function) or function, *args, **kwargs)
+            result = _called(replacement_of(function) or function, args, kwargs)
             result = finish_lists(result, args, kwargs) if regions.lists else result
         capture.states.check(capture)
     finally:
@@ -306,6 +310,19 @@ def _run(
         for item, state in zip(generators, states):
             bits_of(item).state = state
     return result
+
+
+def _called(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    try:
+        return forward(function, *args, **kwargs)
+    except TypeError as problem:
+        # Compiled code that takes only arrays of NumPy names the class that it got.
+        if not _OF_TRACED.search(str(problem)):
+            raise
+        raise TracingError(
+            f"{place_of_problem(problem)}: a traced array is handed to compiled code that takes only arrays "
+            f"of NumPy ({problem}). Use functions of numpy instead"
+        ) from problem
 
 
 # ------------------------------------------------------------------------------------- the graph

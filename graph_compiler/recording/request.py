@@ -41,12 +41,15 @@ class AbandonedWay:
 def log_abandoned_way(name: str, way: str, problem: BaseException) -> AbandonedWay:
     # Exceptions of compilers have many lines; the first one says what happened.
     first = next((line.strip() for line in str(problem).splitlines() if line.strip()), "")[:_MOST_LETTERS]
-    made = AbandonedWay(way, f"{type(problem).__name__}{f': {first}' if first else ''}", _place(problem))
+    made = AbandonedWay(
+        way, f"{type(problem).__name__}{f': {first}' if first else ''}", place_of_problem(problem)
+    )
     log.info("%s: gave up: %s", name, made)
     return made
 
 
-def _place(problem: BaseException) -> str:
+def place_of_problem(problem: BaseException) -> str:
+    """Return the file and line in the user's code that raised ``problem`` or called what raised it."""
     frames = [
         (owner_of_frame(frame), frame.f_code.co_filename, line)
         for frame, line in traceback.walk_tb(problem.__traceback__)

@@ -797,6 +797,12 @@ ERRORS: list[tuple[str, Callable[..., Any], type[Exception], str]] = [
         r"test_source.py:\d+: the elements of an array are handed to code",
     ),
     (
+        "compiled code that takes only arrays of NumPy",
+        lambda x: scipy.linalg.sqrtm(x[:3, :3]),
+        TracingError,
+        r"test_source.py:\d+: a traced array is handed to compiled code",
+    ),
+    (
         "a constructor",
         lambda x: x * np.float32(x.sum()),
         TracingError,
