@@ -108,9 +108,8 @@ def compile(
         roll: What repeated iterations and layers become. ``"auto"``: loops and functions, as suits the
             target; ``"scan"``: also loops over stacked weights; ``"never"``: neither.
         trace_control_flow: True records Python's ``if``, ``for`` and ``while`` on values as operations, as
-            :func:`trace` does, which takes functions and methods, but no models. None does so only for
-            functions with loops, if a loop was unrolled very often, if elements decided in several of its
-            iterations, or if a later call fits no variant. False never does.
+            :func:`trace` does, which takes functions and methods, but no models. None may do so for functions
+            with loops.
         numbers: ``"strict"`` raises ``UnsupportedOperation`` if arguments or parameters have 64-bit floats
             with which the target would compute in 32 bits; ``"target"`` warns once.
 
@@ -171,12 +170,8 @@ def compile(
 class _GraphRequest:
     """Arguments of :func:`compile` that apply to each of its objects.
 
-    source, to: as in :func:`compile`; ``to`` may also be a ``_DefaultTarget``.
-    options: options of each recording.
     static: positions and names of static arguments.
     limits: ``on_miss``, ``max_variants`` and ``on_limit``.
-    args: the example arguments; None if none were given.
-    kwargs: the example keyword arguments; None if none were given.
     """
 
     source: str | None
@@ -216,20 +211,14 @@ def _trace_first(one: Callable[..., Any], is_wanted: bool | None) -> Callable[..
 
 
 def _with_method(graph: Graph, obj: Any, of_object: Callable[[Any], Graph]) -> Graph:
-    """Let a ``LazyGraph`` of a function also serve as a method of a class. Return ``graph`` in any case.
-
-    of_object(bound): returns the graph of a bound method.
-    """
+    """Let a ``LazyGraph`` of a function also serve as a method of a class, and return ``graph``."""
     if isinstance(graph, LazyGraph) and isinstance(obj, FunctionType):
         graph._method = LazyMethod(obj.__qualname__, obj, of_object)
     return graph
 
 
 def _graph_with_parameters(asked: _GraphRequest, which: Any, obj: Any) -> Graph:
-    """Return the graph of ``obj``, recorded now, in which the arguments that ``which`` names are parameters.
-
-    Raise ``InvalidOption`` if functions of the source framework cannot have such parameters.
-    """
+    """Record ``obj`` now, with the arguments that ``which`` names as parameters of the graph."""
     args, kwargs = asked.args or (), asked.kwargs or {}
     written_in = _source_of(obj, asked.source, args, kwargs)
     if not frontends.get(written_in).takes_parameters:
@@ -332,10 +321,7 @@ def transpile(*objs: Any, source: str | None = None, to: str | None = None, **op
 
 
 class _DefaultTarget:
-    """Placeholder for ``to`` in :func:`transpile`, if the caller names no target.
-
-    ``than`` returns the default target of the source framework. It raises ``InvalidOption`` if there is none.
-    """
+    """Placeholder for ``to`` in :func:`transpile`, if the caller names no target."""
 
     @staticmethod
     def than(source: FrontendEntry) -> str:
@@ -431,8 +417,7 @@ def load(path: str | os.PathLike[str], to: str | None = None) -> Graph:
     file is executed: the source is written anew from the saved operations, and calls of a torch graph are
     looked up among the functions that can be recorded. The original need not be installed, and its
     framework only if the graph was saved for that framework. A call that fits no saved variant raises
-    ``GuardFailed`` with the reason. Classes of containers and objects are looked up in imported modules and
-    in transformers. A class that is not accepted from there is replaced, and the log has a warning.
+    ``GuardFailed`` with the reason.
 
     Args:
         path: Zip file, or folder.
@@ -481,11 +466,7 @@ def _pipeline(
     options: Options,
     is_lazy: bool = False,
 ) -> Any:
-    """Return the pipeline of a callable.
-
-    If the graph is lazy, and ``source`` is None and cannot be inferred from ``obj`` alone, return a
-    ``DeferredPipeline``. Raise ``NotCompilable`` if ``obj`` is a class or not callable.
-    """
+    """Return the pipeline of a callable; a ``DeferredPipeline`` if only a call can tell its framework."""
     if not callable(obj) or isinstance(obj, type):
         # An object such as a loaded SavedModel may hold callables, which the message names.
         held = {} if isinstance(obj, type) else getattr(obj, "__dict__", {})
@@ -515,12 +496,7 @@ def _pipeline(
 
 
 def _source_of(obj: Any, source: str | None, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
-    """Return the framework that a callable is written in: ``source``, or else the inferred one.
-
-    If none can be inferred, return an imported framework whose entry has ``takes_unclear`` (torch). Raise
-    ``SourceNotFound`` if there is none, or if the code names only NumPy and the arguments are arrays of a
-    framework that does not accept such code. Raise ``UnknownFramework`` for an unknown ``source``.
-    """
+    """Return the framework that a callable is written in: ``source``, or else an inferred one."""
     if source is not None:
         return frontends.get(source).name
     found = framework_of(obj, (args, kwargs))
@@ -554,11 +530,7 @@ def _reject_mixed(obj: Any, found: FrontendEntry) -> None:
 
 
 def _bound_call(obj: Any) -> Any:
-    """Return the bound ``__call__`` of an object whose class defines it and also forwards attributes.
-
-    A class forwards attributes if it defines ``__getattr__`` or ``__getattribute__``. Return graphs,
-    functions, modules of a framework and all other objects unchanged.
-    """
+    """Return the bound ``__call__`` of an object that may forward its attributes, or the object itself."""
     # A graph forwards attributes to its original, so it defines `__getattr__` too.
     if isinstance(obj, (Graph, FunctionType)):
         return obj

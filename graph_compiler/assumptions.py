@@ -42,8 +42,8 @@ NO_ARRAY = -1
 class SameArray:
     """Assumption about which inputs are the same object, because a write to one shows in the other.
 
-    firsts: for each input, from the first on, the index of the first input that is the same object;
-        ``NO_ARRAY`` if its identity does not matter. It may cover fewer inputs than the graph has.
+    firsts: for inputs from the first on, the index of the first input that is the same object; ``NO_ARRAY``
+        if its identity does not matter.
     """
 
     kind: ClassVar[str] = "same_array"
@@ -102,10 +102,7 @@ class SameArray:
 
 
 def first_of_each(graph: Graph) -> list[int]:
-    """Return, for each input, the index of the first input that is the same object.
-
-    An input about whose identity nothing is assumed has its own index.
-    """
+    """Return, for each input, the index of the first input that is assumed to be the same object."""
     known = [first for assumption in graph.assumed(SameArray) for first in assumption.firsts]
     return [
         known[number] if number < len(known) and known[number] != NO_ARRAY else number
@@ -121,12 +118,9 @@ _MOST_WORK: Any = 10_000
 
 
 def overlap(arrays: Sequence[Any], written: Sequence[int]) -> bool:
-    """Return True if a written array may share memory with another of ``arrays``, or two of its elements may.
+    """Return True if a written NumPy array or tensor may overlap another one in ``arrays``, or itself.
 
-    Return True also if deciding that would take too long. Only NumPy arrays and torch tensors are compared;
-    any other array counts as disjoint from all.
-
-    written: indices in ``arrays`` of the arrays that are written to.
+    written: indices in ``arrays``.
     """
     # Arrays that own contiguous memory, each passed once, cannot overlap. This is the common case.
     if all(map(_is_apart, arrays)) and len(set(map(id, arrays))) == len(arrays):
@@ -164,10 +158,7 @@ def share_memory(one: Any, other: Any) -> bool:
 
 
 class _MemoryLayout:
-    """Object with the array interface of a NumPy array or tensor, to compare memory layouts by NumPy.
-
-    The elements are not read, so they may be of a dtype that NumPy lacks.
-    """
+    """Adapter with the ``__array_interface__`` of a NumPy array or tensor, to compare memory by NumPy."""
 
     def __init__(self, array: Any) -> None:
         given = getattr(array, "__array_interface__", None) if hasattr(array, "strides") else None
@@ -188,8 +179,6 @@ class _MemoryLayout:
 def may_overlap_itself(array: Any) -> bool:
     """Return True if two elements of ``array`` may share memory, as in expanded arrays and sliding windows.
 
-    For some strides True is returned although no two elements do.
-
     >>> import numpy as np
     >>> halves = np.lib.stride_tricks.as_strided(np.zeros(4), (3,), (4,))
     >>> may_overlap_itself(halves), may_overlap_itself(np.zeros((4, 3)).T[::2])
@@ -207,10 +196,7 @@ def may_overlap_itself(array: Any) -> bool:
 
 
 def _address_range(array: Any) -> tuple[int, int] | None:
-    """Return the address of the first byte of an array's elements, and the address after the last byte.
-
-    Return None if the array is empty or has no address, as tensors on the device ``meta``.
-    """
+    """Return the byte addresses ``(start, end)`` of an array's elements, or None if none are known."""
     if hasattr(array, "data_ptr"):
         size = array.element_size()
         start, steps = array.data_ptr(), [step * size for step in array.stride()]
@@ -230,8 +216,6 @@ def _address_range(array: Any) -> tuple[int, int] | None:
 @dataclass(frozen=True, slots=True)
 class DisjointMemory:
     """Assumption that no written array shares memory with another of ``arrays``, or within itself.
-
-    Otherwise a write to one array would show in another, or a write to one element in another.
 
     arrays: indices of inputs.
     written: those of ``arrays`` that are written to.
@@ -371,7 +355,7 @@ def lies_within(elements: Any, low: int, high: int, besides: int | None = None) 
 
 @dataclass(frozen=True, slots=True)
 class InputAttribute:
-    """Assumption about an attribute in the ``__dict__`` of an array, such as one that the user has set.
+    """Assumption about an attribute that the user may have set on an array.
 
     number: index of the input.
     name: name of the attribute.
@@ -451,8 +435,7 @@ class InputFact:
     """Assumption about one property of inputs.
 
     fact: name of the property (see :func:`fact_of`).
-    expected: value of the property for each input, from the first on. It may cover fewer inputs than the
-        graph has.
+    expected: its value for inputs from the first on.
     """
 
     kind: ClassVar[str] = "input_fact"
@@ -510,10 +493,7 @@ def _read_fact(item: Any) -> Fact:
 
 
 def assume_fact(graph: Graph, fact: str, expected: Sequence[Fact]) -> None:
-    """Add the assumption that the property ``fact`` of the first inputs has the values ``expected``.
-
-    If the graph has an assumption about this property already, replace it only if ``expected`` is longer.
-    """
+    """Assume values of a property for the first inputs, unless as many are assumed already."""
     known = next((one for one in graph.assumed(InputFact) if one.fact == fact), None)
     if known is None:
         graph.assume(InputFact(fact, tuple(expected)))
@@ -523,11 +503,7 @@ def assume_fact(graph: Graph, fact: str, expected: Sequence[Fact]) -> None:
 
 
 def fact_of(array: Any, fact: str) -> Fact:
-    """Return the property ``fact`` of an array.
-
-    ``fact`` is ``"packing"``, ``"layout"``, or the name of a property that a framework registers
-    (``Traits.facts``), such as ``"requires_grad"``.
-    """
+    """Return a property of an array: ``"packing"``, ``"layout"``, or one of ``Traits.facts``."""
     return _reader(fact)(array)
 
 
@@ -544,10 +520,7 @@ def _is_contiguous(array: Any) -> bool:
 
 
 def _layout(array: Any) -> Fact:
-    """Return True for a C-contiguous array; otherwise its axes by decreasing absolute stride.
-
-    Axes of size 1 are left out. If the elements are not densely packed in that order, the strides of all
-    axes, in elements, follow. Return True also for an array whose memory layout is unknown.
+    """Return a comparable value for the memory layout of an array, True for a C-contiguous one.
 
     >>> import numpy as np
     >>> x = np.zeros((2, 3, 4))
@@ -562,11 +535,7 @@ def _layout(array: Any) -> Fact:
 
 
 def _packing(array: Any) -> Literal[True] | tuple[int, ...]:
-    """Return True for a C-contiguous array; otherwise its axes by decreasing absolute stride.
-
-    Axes of size 1 are left out. For each axis, 1 follows if its stride is the product of the stride and the
-    size of the next axis (for the last: if it is 1), else 0. The result has no strides, so that slices of
-    different sizes can have the same. Return True also for an array whose memory layout is unknown.
+    """Return a comparable value like that of :func:`_layout`, without strides, for slices of any size.
 
     >>> import numpy as np
     >>> x = np.zeros((2, 3, 4))

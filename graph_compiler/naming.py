@@ -16,10 +16,7 @@ _ALWAYS_RESERVED = frozenset(keyword.kwlist) | frozenset(keyword.softkwlist) | f
 
 @functools.lru_cache(maxsize=4096)
 def legal(text: str) -> str:
-    """Return a Python identifier that resembles ``text``.
-
-    A keyword is returned unchanged. Underscores at the ends of ``text`` are dropped, and one is put before a
-    leading digit.
+    """Return an identifier that resembles ``text``. A keyword is returned unchanged.
 
     >>> legal("encoder.layer.0"), legal("3d"), legal(""), legal("x²")
     ('encoder_layer_0', '_3d', 'value', 'x2')
@@ -35,8 +32,7 @@ def legal(text: str) -> str:
 class Namespace:
     """Source of names for one generated function.
 
-    Each name is a legal identifier, is in use only once until it is released, and equals no builtin,
-    keyword or name in ``reserved`` (modules and helpers that the code refers to).
+    The names differ from builtins, keywords, the names in ``reserved`` and names in use.
 
     >>> names = Namespace(reserved=["jnp"])
     >>> names.unique("add"), names.unique("add"), names.unique("jnp"), names.unique("list")
@@ -82,10 +78,7 @@ class Namespace:
             self.take_back(name)
 
     def take_back(self, name: str) -> bool:
-        """Mark ``name`` as in use again if it was released and is still free. Return True if that succeeded.
-
-        Raise ``KeyError`` for a name that this namespace has not returned.
-        """
+        """Mark a released name as in use again. Return False if it is not free."""
         free = self._free.get(self._base[name], [])
         is_free = (len(name), name) in free
         if is_free:

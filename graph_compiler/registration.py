@@ -104,7 +104,6 @@ class Entry:
         return self.packages[0] in sys.modules
 
     def require(self) -> None:
-        """Raise ``FrameworkNotInstalled`` if the first of ``packages`` is not installed."""
         # This looks the package up without importing it.
         if importlib.util.find_spec(self.packages[0]) is None:
             command = self.install or f"pip install {self.packages[0]}"
@@ -165,11 +164,7 @@ E = TypeVar("E", bound=Entry)
 
 
 class Registry(Generic[E]):
-    """Entries of frontends or of backends, by name.
-
-    ``kind`` is the class of the entries. The package ``group`` has a module ``entries`` with this package's
-    own entries. Entries of other packages are entry points in a group of the same name. ``parameter`` is the
-    option that errors name.
+    """Entries of frontends or of backends, by name: this package's own, and those of other packages.
 
     problems: an error for each name, in lower case, that another package failed to register.
     """
@@ -189,10 +184,7 @@ class Registry(Generic[E]):
         return {**self.own, **self._others}
 
     def all(self) -> dict[str, E]:
-        """Return all entries. The first call reads the entry points.
-
-        Entry points with a name of this package are ignored. The errors of others are stored in ``problems``.
-        """
+        """Return all entries, after reading the entry points of other packages."""
         if not self._is_read:
             from importlib.metadata import entry_points
 
@@ -217,15 +209,10 @@ class Registry(Generic[E]):
             )
 
     def register(self, entry: E) -> None:
-        """Add an entry for this process only.
-
-        Raise ``InvalidRegistration`` if another entry is known under its name, or if it is no entry of this
-        kind. Entry points that were not read yet are not compared.
-        """
+        """Add an entry for this process only."""
         self._add(entry, "the entry")
 
     def unregister(self, name: str) -> None:
-        """Remove an entry that is not this package's own. Raise ``KeyError`` if there is none."""
         del self._others[name]
         _clear_caches()
 
@@ -247,11 +234,7 @@ class Registry(Generic[E]):
         _clear_caches()
 
     def get(self, name: Any) -> E:
-        """Return the entry with this name. Entry points are read only if the name is unknown without them.
-
-        If there is no entry, raise the error that ``problems`` has for the name in lower case, otherwise
-        ``UnknownFramework``.
-        """
+        """Return the entry with this name, or raise ``UnknownFramework`` or the error of its registration."""
         # Reading entry points takes time, so it is left to names that are unknown without them.
         found = self.known().get(name) if isinstance(name, str) else None
         if found is None and isinstance(name, str):
@@ -286,7 +269,7 @@ def trait(name: str) -> Any:
 
 
 def responds_to(item: Any, *names: str) -> bool:
-    """Return True if ``item`` has all attributes of these names; False if reading one raises.
+    """Return True if ``item`` has all attributes of these names, and reading them raises nothing.
 
     >>> responds_to(1, "real", "imag"), responds_to(1, "shape")
     (True, False)
@@ -299,9 +282,7 @@ def responds_to(item: Any, *names: str) -> bool:
 
 
 def entry_method(item: Any, otherwise: Any = None) -> Any:
-    """Return the entry method of a model, such as ``forward``, or the function of a model class.
-
-    Return ``otherwise`` if ``item`` has no such method.
+    """Return the entry method of a model or model class, such as ``forward``, or ``otherwise``.
 
     >>> class Model:
     ...     def forward(self):
@@ -316,8 +297,6 @@ def entry_method(item: Any, otherwise: Any = None) -> Any:
 
 def is_module(item: Any) -> bool:
     """Return True if ``item`` has an attribute of the trait ``module_marks``, such as ``state_dict``.
-
-    ``item`` may also be a class.
 
     >>> is_module([])
     False
@@ -335,7 +314,7 @@ def _merge(parts: list[Any]) -> Any:
 
 @functools.cache
 def packages() -> frozenset[str]:
-    """Return the names of packages with code of frameworks: ``packages`` and ``parts`` of known entries."""
+    """Return the packages of the known frontends and backends, with the ``parts`` of frontends."""
     sources, targets = frontends.known().values(), backends.known().values()
     groups = [*(entry.packages + entry.parts for entry in sources), *(entry.packages for entry in targets)]
     return frozenset(package for group in groups for package in group)
@@ -360,10 +339,7 @@ def _clear_caches() -> None:
 
 
 def frameworks_by_package(entries: Iterable[FrontendEntry]) -> dict[str, str]:
-    """Map each package and library of ``entries`` to the framework of code that names it.
-
-    A loaded package that computes with one of several frameworks is mapped to the one in use now.
-    """
+    """Map the packages and libraries of ``entries`` to the frameworks of code that names them."""
     return {
         package: entry.computing[package]()
         if package in entry.computing and package in sys.modules

@@ -102,10 +102,9 @@ def installed(name: str) -> str | None:
 
 
 def examine(quick: bool = False) -> dict[str, Any]:
-    """Check the installation, and return all findings as a dict for JSON.
+    """Check the installation, and return the findings as a dict for JSON.
 
-    ``problems`` lists in words what is wrong, and ``exit`` is the exit code: 0 if there are no problems. With
-    ``quick``, packages are not tried in another process, and nothing is converted.
+    With ``quick``, no package is tried out.
     """
     versions = {
         name: installed(name)
@@ -160,11 +159,7 @@ def _package(name: str, version: str | None, quick: bool) -> dict[str, Any]:
 
 
 def _failure(code: str) -> str:
-    """Run ``code`` in a new interpreter.
-
-    Return "" if it succeeds. If it fails, return the last line of its stderr, or a text about its exit code
-    or the timeout.
-    """
+    """Run ``code`` in a new interpreter, and return why it failed, or an empty string."""
     try:
         done = subprocess.run(
             [sys.executable, "-c", code],

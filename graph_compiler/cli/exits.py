@@ -95,11 +95,9 @@ def _place_of(problem: BaseException) -> str:
 
 
 def ending(command: Command) -> Command:
-    """Decorate a command: report an error on stderr, and end with the exit code of its class.
+    """Decorate a command: report an error, and end with the exit code of its class.
 
-    ``SystemExit``, ``GeneratorExit``, ``typer.Exit`` and ``typer.Abort`` are no errors. With ``--json``, an
-    error is reported as JSON on stdout instead, and the data that the command returns is printed. If the
-    command returns a dict with a nonzero ``"exit"``, that is the exit code.
+    A nonzero ``"exit"`` in a dict that the command returns is the exit code.
     """
 
     @functools.wraps(command)
@@ -149,10 +147,7 @@ SECONDS = 1.0
 
 
 def end_when_interrupted() -> None:
-    """Start a thread that ends the process if it still runs ``SECONDS`` after an interrupt.
-
-    Do nothing if this is not the main thread, or if SIGINT does not have Python's default handler.
-    """
+    """Start a thread that ends the process after an interrupt, unless the program handles these itself."""
     if (
         threading.current_thread() is not threading.main_thread()
         or signal.getsignal(signal.SIGINT) is not signal.default_int_handler

@@ -52,9 +52,6 @@ def parse_inputs(texts: Sequence[str]) -> Given:
     """Return positional and named arguments for texts such as ``["x=float32[2,3]", "n=4"]``.
 
     After an optional name, a text is a dtype and shape, the path of a ``.npy`` or ``.npz`` file, or JSON.
-    For a dtype and shape, the array is random, with a fixed seed. ``int64[2]:3`` has integers from 0 to 2;
-    without the bound, they are below 10. Raise ``WrongInput`` for most other texts, a missing file, most
-    unreadable files, or a name that occurs twice.
 
     >>> parse_inputs(["int64[2]:3", "flag=true"])
     ((array([2, 1]),), {'flag': True})
@@ -110,11 +107,6 @@ def _random_array(spec: re.Match[str], whole: str, generator: np.random.Generato
 # ------------------------------------------------------------------------------ files
 def read(files: Sequence[Path], dtypes: dict[str, str]) -> Given:
     """Return positional and named arguments from .npy, .npz and .json files.
-
-    A .npy file and a JSON list have positional arguments, and a JSON object named ones. Arrays of a .npz file
-    are named, except ``arr_0``, ``arr_1`` and so on. JSON entries become arrays if ``dtypes`` has a dtype for
-    their name, or for their position in the file. Raise ``WrongInput`` for a missing file, another suffix,
-    and most malformed files.
 
     dtypes: dtypes of the inputs of the graph, by name.
     """
@@ -199,12 +191,7 @@ def _loaded(file: Path) -> Any:
 
 # ------------------------------------------------------------------------------ arguments
 def fit_to_graph(given: Given, graph: IRGraph) -> Given:
-    """Return the arguments ``given`` as positional and named ones, as they were passed while recording.
-
-    Surplus positional arguments get the names of recorded keyword arguments, in order. Named arguments that
-    were recorded by position become positional if they are single arrays, up to the first one that is not.
-    Arguments that fit no input are left as given.
-    """
+    """Rearrange positional and named arguments as they were passed while recording, as far as they fit."""
     (args, kwargs), found = given, list(paths(graph.input_tree))
     by_place = {
         path[1]: value.name for path, value in zip(found, graph.inputs) if path[0] == 0 and len(path) == 2
@@ -237,8 +224,6 @@ SUFFIXES = (".npz", ".npy", ".json")
 
 def named_leaves(result: Any, target: Target | None = None, name: str = "") -> Iterator[tuple[str, Any]]:
     """Yield ``(path, leaf)`` for each leaf of a result, with arrays converted to NumPy.
-
-    The path of a result that is not a container is ``name``, by default ``"result"``.
 
     >>> [name for name, _ in named_leaves({"logits": np.ones(2), "states": [np.ones(1), None]})]
     ['logits', 'states.0', 'states.1']
@@ -288,11 +273,7 @@ def _plain(leaf: Any) -> Any:
 
 
 def write(leaves: Mapping[str, Any], path: Path) -> None:
-    """Write results to a file in the format of its suffix, one of ``SUFFIXES``.
-
-    A ``.npz`` or ``.npy`` file gets the arrays only. Raise ``WrongInput`` for ``.npy`` unless there is
-    exactly one.
-    """
+    """Write results to a file in the format of its suffix, one of ``SUFFIXES``."""
     if path.suffix == ".json":
         path.write_text(json.dumps(as_json(leaves)), "utf-8")
         return
@@ -312,11 +293,7 @@ def write(leaves: Mapping[str, Any], path: Path) -> None:
 
 
 def check_path(path: Path, suffixes: tuple[str, ...], force: bool) -> Path:
-    """Return ``path`` if it may be written to. Call this before any long computation.
-
-    Raise ``WrongInput`` for a suffix that is not in ``suffixes`` (if there are any), a missing folder, or
-    something that exists at ``path`` without ``force``.
-    """
+    """Check the suffix and folder of ``path``, and that it is free or ``force`` is set; return it."""
     if suffixes and path.suffix not in suffixes:
         raise WrongInput(f"{path} is to be one of {', '.join(suffixes)}")
     if not path.resolve().parent.is_dir():

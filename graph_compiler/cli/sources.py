@@ -35,7 +35,6 @@ _FILE_SUFFIXES = frozenset({
 
 
 def is_saved(source: str) -> bool:
-    """Return True if ``source`` is a folder with ``graph.json``, or a file other than a Python file."""
     path = Path(source)
     return (path / "graph.json").is_file() or path.is_file() and path.suffix != ".py"
 
@@ -56,11 +55,7 @@ def names_a_file(source: str) -> bool:
 
 
 def original(source: str) -> Any:
-    """Return the callable that ``source`` names: an object of a module, or a Hugging Face model.
-
-    If it names a class, return an instance made without arguments; if it names a graph, return the original
-    of that. Raise ``WrongInput`` if there is no such callable.
-    """
+    """Return the callable that ``source`` names: an object of a module, or a Hugging Face model."""
     if ":" in source:
         return _callable(_object(source), source)
     path = Path(source)
@@ -151,10 +146,7 @@ def _callable(found: Any, source: str) -> Any:
 
 
 def framework_in(function: Any) -> str | None:
-    """Return the framework, other than NumPy, of a callable's module or of modules among its globals.
-
-    Return None if there is none or there are several, or if the callable's own code names a framework.
-    """
+    """Return the framework that a callable's module suggests if its own code names none, or None."""
     if framework_of(function, ((), {})) is not None:
         return None
     name = getattr(function, "__module__", None) or ""
@@ -179,7 +171,6 @@ def framework_in(function: Any) -> str | None:
 class ConvertedGraph:
     """Graph that a command uses, and how it was obtained and checked.
 
-    graph: the graph.
     seconds: the time for recording or loading it.
     verified: the summary of ``Graph.verify`` as a dict; None if it was not verified.
     not_verified: the reason why it could not be verified; empty if there is none.
@@ -218,14 +209,9 @@ def graph_of(
 ) -> ConvertedGraph:
     """Return the graph of a source: loaded if it was saved, otherwise recorded.
 
-    If ``texts`` is empty, a model is recorded with the example inputs that its frontend finds. Raise
-    ``WrongInput`` if there are none but arguments are needed, or if ``texts``, ``framework`` or ``freeze`` is
-    given for a saved graph.
-
     to: framework to write for; None for that of the source.
     texts: values of ``--input``.
     framework: framework that the source is written in; None to infer it.
-    freeze: as in :func:`~graph_compiler.compile`.
     """
     started = time.perf_counter()
     if is_saved(source):
@@ -263,11 +249,6 @@ def _record_examples(graph: Graph) -> None:
 
 
 def verify(made: ConvertedGraph, runs: int = 2) -> None:
-    """Compare the graph with its original, and store the result in ``made.verified``.
-
-    For a graph without its original, store the reason in ``made.not_verified``. Raise ``VerificationFailed``
-    if the results differ.
-    """
     if not made.graph._pipeline.has_original:
         made.not_verified = "it was loaded from a file, without its original"
         return

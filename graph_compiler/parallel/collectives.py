@@ -137,10 +137,7 @@ def _is_recorded(axis_name: str) -> bool:
 
 
 def _query_axis(name: str, x: Any, axis_name: str, has_array: bool) -> Any:
-    """Return the result of the method ``name`` of a parallel engine that runs over the axis ``axis_name``.
-
-    With ``has_array``, ask only the engine of the framework of ``x``.
-    """
+    """Return the result of the method ``name`` of a parallel engine that runs over the axis ``axis_name``."""
     if not isinstance(axis_name, str):
         raise _no_axis(name, axis_name)
     for engine in (
@@ -200,10 +197,7 @@ def _reducible(engine: Parallelism | None, name: str, item: Any) -> Any:
 
 
 def _move_gathered_axis(axis: int, tiled: bool, stacked: Any) -> Any:
-    """Move the first axis of ``stacked`` to ``axis``, or merge it into ``axis`` if ``tiled``.
-
-    Raise ``InvalidOption`` if ``axis`` is out of range.
-    """
+    """Move the first axis of ``stacked`` to ``axis``, or merge it into ``axis`` if ``tiled``."""
     rank = len(stacked.shape) - tiled
     if not -rank <= axis < rank:
         raise InvalidOption(
@@ -223,11 +217,7 @@ def _move_gathered_axis(axis: int, tiled: bool, stacked: Any) -> Any:
 
 
 def _engine(name: str, item: Any, axis_name: str) -> Parallelism:
-    """Return the parallel engine of the framework of ``item``.
-
-    A number or a NumPy array gets the engine that runs over the axis ``axis_name``. If none does, raise
-    ``InvalidOption`` for a number and ``NotCompilable`` for a NumPy array.
-    """
+    """Return the parallel engine of ``item``; for numbers and NumPy arrays, that which runs over the axis."""
     framework = owner_of(item) or running_axes().get(axis_name)
     if framework is None and not hasattr(item, "dtype"):
         raise _no_axis(name, axis_name)

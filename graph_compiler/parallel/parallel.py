@@ -36,7 +36,6 @@ none = REDUCTIONS[4]
 
 
 def require_reduction(reduce: Any) -> None:
-    """Raise ``InvalidOption`` unless ``reduce`` is the name of a reduction or a function."""
     if reduce not in REDUCTIONS if isinstance(reduce, str) else not callable(reduce):
         close = nearest(reduce, REDUCTIONS) if isinstance(reduce, str) else ""
         raise InvalidOption(
@@ -74,11 +73,7 @@ class FlattenedCall:
 
 @functools.lru_cache(maxsize=256)
 def _tree_of_arrays(count: int, names: tuple[str, ...]) -> tuple[list[int], Tree]:
-    """Return ``(order, tree)`` for a call with ``count`` positional arrays, and an array for each keyword.
-
-    ``names`` are the keywords. ``tree`` is the structure of the arguments. Its leaf ``i`` is the argument at
-    index ``order[i]`` in the list of the positional arguments followed by the keyword arguments.
-    """
+    """Return ``(order, tree)`` for a call with arrays alone; ``order`` has the argument of each leaf."""
     return flatten(
         (list(range(count)), dict(zip(names, range(count, count + len(names))))),
         lambda item: type(item) is int,
@@ -99,7 +94,6 @@ class CallStructure:
     is_flat: bool
 
     def of(self, arrays: Arrays) -> tuple[list[Any], dict[str, Any]]:
-        """Return positional and keyword arguments: ``arrays`` in the structure, and the static arguments."""
         args, kwargs = ([*arrays], {}) if self.is_flat else unflatten(self.tree, arrays)
         # The positions are those among all arguments, so the lowest is inserted first.
         for place in sorted(self.static):
@@ -108,15 +102,10 @@ class CallStructure:
 
 
 class ShardedCall:
-    """Arrays of a call, with a flag for each of them that is True if it is split along its first axis.
-
-    Arrays without axes are not split, nor those in the arguments at the positions ``replicated``. If that is
-    None, arrays that are already replicated over the devices are not split. With ``local_batch``, the arrays
-    have the rows of the devices of this process alone.
+    """Arrays of a call, some of which are split along their first axis.
 
     static: static arguments by position.
     tree: the structure of the other arguments.
-    arguments: the structure of the call, which rebuilds its arguments from arrays.
     arrays: the arrays, as arrays of the engine's framework.
     split: for each array, True if it is split.
     """
@@ -171,10 +160,7 @@ class ShardedCall:
         )
 
     def require_even(self) -> None:
-        """Raise ``CallMismatch`` unless the first axes of all split arrays have one size that can be split.
-
-        It can be split if it is a multiple of the number of devices that the arrays have rows for.
-        """
+        """Raise ``CallMismatch`` unless the first axes of split arrays have one size that can be split."""
         count = self._parts
         batches = [place for place, is_split in enumerate(self.split) if is_split]
         for place in batches:
@@ -212,10 +198,7 @@ _ALONE = flatten(0.0, is_value)[1]
 class FlattenedDeviceFunction:
     """Function from a flat list of arrays to a flat list of arrays, which a device runs.
 
-    It calls ``function`` with the arguments that ``given`` rebuilds, and stores the structure of the last
-    result. The first ``len(names)`` arrays are parameters, which ``function`` takes as its first argument, a
-    dict by name. If ``names`` is None, ``function`` takes no parameters. A call raises ``CallMismatch`` if
-    the result contains a value that the framework cannot convert to an array.
+    names: names of the parameters, which are the first arrays; None if the function takes none.
     """
 
     def __init__(
@@ -270,8 +253,6 @@ class FlattenedDeviceFunction:
 class _ParallelProgram:
     """Function compiled for all devices.
 
-    flat: the function that a device runs.
-    run: the compiled function of parameters and arrays.
     is_checked: False until results under ``"first"`` were checked; True for other reductions.
     """
 
@@ -284,7 +265,6 @@ class _ParallelProgram:
 class _PlacedParameters:
     """Parameters of a module or graph, and their arrays on all devices.
 
-    given: the parameters by name.
     placed: the arrays that are passed to the devices, in the same order.
     """
 
@@ -300,9 +280,6 @@ class _PlacedParameters:
 class _ParallelContext:
     """Framework, devices and function of those calls of a ``Parallel`` that run in one framework.
 
-    framework: name of the framework.
-    engine: the framework's implementation of parallelism.
-    axis: the devices.
     with_parameters: the function with its parameters as arguments; None if none need to be passed.
     kinds: for each class of arrays, the function that returns the properties of an array by which a call is
         compared with the last one.
@@ -333,8 +310,7 @@ class _ParallelContext:
     def live(self) -> list[tuple[Callable[[], Any], Any]] | None:
         """Return pairs of a function and its result, which is the same object while no parameter is replaced.
 
-        Return an empty list if the function needs no parameters passed, and None if the parameters cannot be
-        read.
+        Return None if the parameters cannot be read.
         """
         try:
             return (
@@ -351,11 +327,8 @@ class _ParallelContext:
 class _PreparedCall:
     """Program and placed parameters of the last call, which a call of equal likeness runs again.
 
-    context: framework and devices.
     alike: likeness (:func:`graph_compiler.trees.likeness`) of the arguments of the last call.
     live: pairs of a function and its result while no parameter is replaced; None if unknown.
-    placed: the parameters on all devices.
-    program: the program.
     """
 
     context: _ParallelContext
@@ -485,11 +458,7 @@ class Parallel:
         return results[0] if program.flat.is_of_one_array else program.flat.result(results)
 
     def _prepare_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[_PreparedCall, Arrays]:
-        """Check a call, record and compile what is missing, and return the prepared call and its arrays.
-
-        Store the prepared call for the next call, unless values select a variant in each call or an array had
-        to be converted.
-        """
+        """Check a call, record and compile what is missing, and return the prepared call and its arrays."""
         given = self._given(args, kwargs)
         context = self._context_for(given, args, kwargs)
         call = self._split(context, given)
@@ -604,11 +573,7 @@ class Parallel:
         )
 
     def _record(self, call: ShardedCall, is_new: bool) -> bool:
-        """Record the graph for one device's part of the batch if needed; return True if a variant was added.
-
-        Do nothing for a function that is not a graph. Drop the compiled programs if the graph has other
-        variants than before.
-        """
+        """Record the graph for one device's part of the batch if needed; return True if it was."""
         graph = self.function
         if not isinstance(graph, Graph) or not (is_new or self._has_checks()):
             return False
@@ -682,10 +647,6 @@ class _GraphOfParameters:
         return [variant.parameters for variant in self._graph.variants]
 
     def __call__(self, parameters: Mapping[str, Any], /, *args: Any, **kwargs: Any) -> Any:
-        """Call the graph with ``parameters`` and the random key ``rng``, if it is among ``kwargs``.
-
-        Raise ``NotCompilable`` if the call changes state.
-        """
         result, state = self._graph._functional(parameters, args, kwargs, kwargs.pop("rng", None))
         if state:
             changed = ", ".join(f"argument {key}" if str(key).isdigit() else key for key in state)

@@ -49,8 +49,7 @@ def tensor_parallel(axis: str = "model") -> PresetRules:
 
     They match weights named as in Llama, Mistral, Qwen, Gemma and GPT-2, in torch or as ``kernel``.
     Projections into heads and hidden units are split by their outputs, also their biases; projections back by
-    their inputs, token embeddings by their features, and the head by the vocabulary. An array axis whose size
-    is not a multiple of the number of devices along ``axis`` is replicated.
+    their inputs, token embeddings by their features, and the head by the vocabulary.
 
     >>> from graph_compiler import parallel
     >>> parallel.rules.tensor_parallel("model")["*q_proj.weight"]
@@ -100,15 +99,7 @@ def fsdp(axis: str = "data") -> PresetRules:
 def layouts_of(
     shapes: Mapping[str, Sequence[int]], rules: Any, sizes: Mapping[str, int]
 ) -> dict[str, Layout]:
-    """Return the layout of each parameter by ``rules``, a set of rules or several that are applied in order.
-
-    ``shapes`` has the shapes of the parameters by name, ``sizes`` the sizes of the mesh axes. In each set,
-    the first pattern that matches a parameter counts. A parameter that no pattern matches has the layout
-    ``()``. Layouts of predefined rules are adapted as in :class:`PresetRules`.
-
-    Raise ``InvalidOption`` if a pattern matches no parameter (for predefined rules, if no pattern matches
-    any), or if a layout does not fit its parameter or the mesh.
-    """
+    """Return the layout of each parameter by ``rules``, one set of rules or several in order."""
     found: dict[str, Layout] = dict.fromkeys(shapes, ())
     for one in (rules,) if isinstance(rules, Mapping) else tuple(rules):
         _require_rules(one, shapes, sizes)
@@ -170,11 +161,7 @@ def _require_rules(rules: Rules, names: Mapping[str, Any], sizes: Mapping[str, i
 
 
 def names_in(layout: Any, where: str) -> Iterator[str]:
-    """Yield the mesh axes that ``layout`` names.
-
-    During the iteration, raise ``InvalidOption`` if ``layout`` is not a layout: a tuple or list with a name,
-    None, or a tuple or list of names for each axis. ``where`` begins the message.
-    """
+    """Yield the mesh axes that ``layout`` names."""
     for entry in layout if isinstance(layout, (tuple, list)) else (3,):
         names = (entry,) if isinstance(entry, str) else () if entry is None else entry
         if not isinstance(names, (tuple, list)) or not all(isinstance(name, str) for name in names):
@@ -186,10 +173,7 @@ def names_in(layout: Any, where: str) -> Iterator[str]:
 
 
 def require_fit(what: str, shape: Sequence[int], layout: Layout, sizes: Mapping[str, int]) -> None:
-    """Raise ``InvalidOption`` if an array of this shape cannot be split by ``layout``.
-
-    ``sizes`` has the sizes of the mesh axes by name. ``what`` begins the message.
-    """
+    """Raise ``InvalidOption`` if an array of this shape cannot be split by ``layout``."""
     if len(layout) > len(shape):
         raise InvalidOption(
             f"{what} has the shape {list(shape)}, and its layout {layout!r} more axes; leave some out"

@@ -27,10 +27,7 @@ from .rules import layouts_of, names_in, require_fit
 
 
 def engine_named(framework: str, what: str) -> Parallelism:
-    """Return the parallel engine of ``framework``, or raise ``NotCompilable`` if it has none.
-
-    ``what`` begins the message.
-    """
+    """Return the parallel engine of ``framework``, or raise ``NotCompilable`` if it has none."""
     found = backend_of(framework).parallelism()
     if found is None:
         others = [
@@ -46,7 +43,6 @@ def engine_named(framework: str, what: str) -> Parallelism:
 
 
 def framework_of_call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-    """Return the framework that a graph is written for, or that a function runs in for these arguments."""
     if not callable(function):
         raise NotCompilable(
             f"{function!r} cannot run on many devices: a function, a graph or a model is needed"
@@ -56,10 +52,7 @@ def framework_of_call(function: Any, args: tuple[Any, ...], kwargs: dict[str, An
 
 
 def engine_of_arrays(value: Any, what: str) -> Parallelism:
-    """Return the parallel engine of the framework of the first array in ``value`` that is not NumPy's.
-
-    Raise ``NotCompilable`` if there is no such array, or if its framework has no engine.
-    """
+    """Return the parallel engine of the framework of the first array in ``value`` that is not NumPy's."""
     owners = (owner for item in iterate_structure(value) if (owner := owner_of(item)) is not None)
     return engine_named(next(owners, "numpy"), what)
 
@@ -89,10 +82,6 @@ S = TypeVar("S", bound=TrainState)
 
 
 def with_training(state: S, engine: Training, held: StepState) -> S:
-    """Return a copy of ``state`` with the arrays ``held``, the training ``engine`` and no compiled programs.
-
-    Raise ``CallMismatch`` if ``state`` was consumed.
-    """
     state.require_unconsumed()
     # The new state has no programs, because they belong to an engine.
     return type(state)(replace(state.plan, engine=engine), held, state.step)
@@ -111,9 +100,8 @@ def replicate(tree: T, devices: Any = None, axis_name: str = "device", *, local_
     process.
 
     A replicated ``TrainState`` takes data-parallel steps: ``training.single_train_step(replicate(state),
-    batch)`` splits the batch over the devices. JAX computes what one device would. In torch and TensorFlow
-    each device computes the loss of its part, and gradients, losses and buffers are averaged, so the loss has
-    to be a mean over the batch.
+    batch)`` splits the batch over the devices. In torch and TensorFlow each device computes the loss of its
+    part, and gradients, losses and buffers are averaged, so the loss has to be a mean over the batch.
 
     Args:
         tree: Arrays in any structure, or a ``TrainState``.
@@ -215,13 +203,7 @@ class Sharded:
         return program(list(parameters.values()), arrays)
 
     def _split(self, arrays: Arrays) -> tuple[bool, ...]:
-        """Return, for each array, True if its first axis is split over the mesh axes of the batch.
-
-        The batch size is the size of the first axis of the first array that has axes. All arrays with a first
-        axis of this size are split, but none if the batch has no mesh axes. Raise ``CallMismatch`` if the
-        batch size is no multiple of the number of devices along these mesh axes, unless each process passes
-        its own part (``local_batch``).
-        """
+        """Return, for each array, True if its first axis is split over the mesh axes of the batch."""
         rows = next((array.shape[0] for array in arrays if array.shape), 0)
         count = 1
         for name in self._batch:
@@ -235,10 +217,7 @@ class Sharded:
 
 
 class _ShardedProgram:
-    """Graph for one structure of arguments, as a function that runs over the mesh.
-
-    The function takes flat lists of parameters and arguments. JAX compiles it.
-    """
+    """Graph for one structure of arguments, as a function that runs over the mesh."""
 
     def __init__(self, sharded: Sharded, tree: Tree, names: list[str], split: Sequence[bool]) -> None:
         engine, mesh = sharded._engine, sharded.mesh
@@ -380,11 +359,6 @@ def _sharded_state(state: TrainState, mesh: Any, rules: Any, batch: Any, local_b
 
 
 def axes_of(engine: Parallelism, mesh: Any, what: str) -> Mapping[str, int]:
-    """Return the sizes of the axes of ``mesh`` by name.
-
-    Raise ``InvalidOption``, with ``what`` in the message, if ``mesh`` is not a mesh of the framework of
-    ``engine`` whose axes have names.
-    """
     sizes = engine.mesh_axes(mesh)
     if sizes is None:
         raise InvalidOption(

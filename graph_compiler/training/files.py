@@ -47,9 +47,7 @@ def save(plan: TrainingPlan, held: StepState, step: int, path: str | os.PathLike
 def load(plan: TrainingPlan, like: StepState, path: str | os.PathLike[str]) -> tuple[StepState, int]:
     """Return the training state and the step that the file ``path`` stores.
 
-    ``like`` is a state of the same ``plan``. Raise ``FileNotFoundError``, or ``InvalidFile`` if the file is
-    damaged, or if the target, the optimizer or the arrays are not those of ``like``. Arrays that an optimizer
-    cannot take may raise an error of another class.
+    like: a state of the same ``plan``.
     """
     path = Path(path)
     if not path.is_file():
@@ -101,11 +99,7 @@ def _digest(pieces: Iterable[bytes]) -> str:
 
 
 def _replace(path: Path, pieces: Iterable[bytes]) -> None:
-    """Write ``pieces`` to a temporary file in the same folder, flush it to disk, and move it to ``path``.
-
-    If that fails, remove the temporary file; an old file stays intact. Raise ``FileNotFoundError`` if the
-    folder does not exist.
-    """
+    """Write ``pieces`` to a temporary file in the same folder, flush it to disk, and move it to ``path``."""
     if not path.parent.is_dir():
         raise FileNotFoundError(f"there is no folder {path.parent} to save {path.name} in")
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
@@ -125,10 +119,7 @@ def _replace(path: Path, pieces: Iterable[bytes]) -> None:
 
 # ------------------------------------------------------------------------------------- reading
 def _about(path: Path, file: IO[bytes]) -> dict[str, Any]:
-    """Return the JSON that ``save`` has put into the header of ``file``, and rewind ``file``.
-
-    Raise ``InvalidFile`` for another format or version. Damage may raise other exceptions.
-    """
+    """Return the JSON that ``save`` has put into the header of ``file``, and rewind ``file``."""
     length = int.from_bytes(file.read(8), "little")
     # Files are untrusted, so the length is checked before that many bytes are read.
     if length > path.stat().st_size:

@@ -33,8 +33,7 @@ _WAIT = 0.05
 class DeviceIterator:
     """Iterator that copies the batches of a loader to a device ahead of their use, in a thread.
 
-    Each loop over it is a loop over the loader. An exception of the loader is raised in the loop. The thread
-    that reads the loader is stopped when the loop ends. :meth:`close` ends the loop of ``next``.
+    Each loop over it is a loop over the loader. An exception of the loader is raised in the loop.
 
     Args:
         loader: Any iterable of batches: a torch ``DataLoader``, a ``tf.data.Dataset``, a list, a generator,
@@ -68,15 +67,12 @@ class DeviceIterator:
         self._own: _LoaderLoop | None = None
 
     def __iter__(self) -> Iterator[Any]:
-        """Start a new loop over the loader, with a thread of its own, and return its iterator."""
+        """Start a new loop over the loader, and return its iterator."""
         return _LoaderLoop(self._loader, self._engine, self._where, self._prefetch)
 
     @passes_on
     def __next__(self) -> Any:
-        """Return the next batch of the iterator's own loop, which the first call starts.
-
-        Raise ``StopIteration`` after the last batch, until :meth:`close` is called.
-        """
+        """Return the next batch of the iterator's own loop, which the first call starts."""
         if self._own is None:
             self._own = _LoaderLoop(self._loader, self._engine, self._where, self._prefetch)
         return next(self._own)
@@ -85,7 +81,7 @@ class DeviceIterator:
         return len(self._loader)  # type: ignore[arg-type]
 
     def close(self) -> None:
-        """End the loop that ``next`` started, and its thread. Another ``next`` starts a new loop."""
+        """End the loop that ``next`` started, and its thread."""
         if self._own is not None:
             self._own.close()
             self._own = None
@@ -178,11 +174,7 @@ def _is_array(item: Any) -> bool:
 
 
 def _resolve_device(where: Any) -> tuple[Training, Any]:
-    """Return the training engine for ``where``, and the device, or None if the framework decides.
-
-    ``where`` is a device, a sharding, the name of a framework with derivatives, or a ``TrainState``. Raise
-    ``InvalidOption`` for anything else.
-    """
+    """Return the training engine for ``where``, and the device, or None if the framework decides."""
     if isinstance(where, TrainState):
         return where.plan.engine, where.plan.engine.device_of(where.held)
     known = [entry for entry in backends.own.values() if entry.has_derivatives]

@@ -77,17 +77,11 @@ _RESERVED = (
 
 
 class LossFunction:
-    """Loss function that is called with arrays of the target.
+    """Loss function that is called with arrays of the target, and recorded if necessary.
 
-    A :class:`Graph` is called by its ``functional``. A function of another framework than the target and
-    NumPy is recorded at the first batch, and again for batches that fit no variant. A function of the target,
-    or one that names no framework or only NumPy, is called directly; if the latter fails, it is recorded as
-    code of the model's framework, unless that is the target. Parameters called ``(y_true, y_pred)``, as in
-    Keras, are passed in that order. The constructor raises ``InvalidOption`` if ``function`` is a class or
-    not callable.
+    Parameters called ``(y_true, y_pred)``, as in Keras, are passed in that order.
 
-    name: name of the function, for messages.
-    place: its file and line, for messages.
+    place: file and line of the function, for messages.
     """
 
     def __init__(self, function: Any, source: str, backend: str) -> None:
@@ -109,17 +103,13 @@ class LossFunction:
 
     @property
     def variants(self) -> Sequence[Any]:
-        """Recorded variants of the loss; empty if it is called directly."""
         return () if self._graph is None else self._graph.variants
 
     def arguments(self, outputs: Any, target: Any) -> tuple[Any, Any]:
         return (target, outputs) if self._is_reversed else (outputs, target)
 
     def record(self, outputs: Any, target: Any) -> None:
-        """Record the loss for arrays like these; if that fails, with 32-bit integers in ``target`` as int64.
-
-        Raise ``CallMismatch`` or an exception of this package if that fails, too.
-        """
+        """Record the loss for such arrays; if that fails, with 32-bit integers in ``target`` as int64."""
         assert self._graph is not None
         why, wide = "the loss of a training step", map_structure(_to_int64, target)
         try:
@@ -135,9 +125,7 @@ class LossFunction:
     def __call__(self, outputs: Any, target: Any) -> tuple[Any, dict[str, Any]]:
         """Return the loss and a dict of further metrics.
 
-        Raise ``GuardFailed`` if the function has to be recorded for these arrays first, which a failing
-        direct call may show. Raise ``CallMismatch`` if a direct call fails otherwise, if the loss is not a
-        0-d array, if a metric is not one number, or if it has a reserved name.
+        Raise ``GuardFailed`` if the function has to be recorded for these arrays first.
         """
         given = self.arguments(outputs, target)
         if self._graph is not None:

@@ -111,10 +111,7 @@ def schedule(name: str, learning_rate: float | None = None, **options: float) ->
 
 
 def rate_of(given: Any, own: Any, has_rate: bool) -> Rate | None:
-    """Return the function from the number of updates to the learning rate.
-
-    Return None if ``given`` is None and the optimizer contains its rate itself. Raise ``InvalidOption`` if
-    ``given`` cannot be used.
+    """Return the function from the number of updates to the rate, or None if the optimizer contains its rate.
 
     given: the option ``schedule=`` of the state; None for the optimizer's own rate.
     own: the optimizer's rate, a number or a function; None if the optimizer contains it.
@@ -154,10 +151,7 @@ def _function(own: Any) -> Rate:
 
 @forwards
 def evaluate_rate(rate: Rate, step: int) -> float:
-    """Return ``float(rate(step))``, the learning rate after ``step`` updates.
-
-    Raise ``InvalidOption`` if this fails or is not finite.
-    """
+    """Return the learning rate after ``step`` updates as a finite float, or raise an error."""
     try:
         found = float(rate(step))
     # The schedule is the user's function, and may raise anything.
@@ -273,12 +267,7 @@ def optimizer(name: str, **options: Any) -> Optimizer:
 
 
 def resolve_optimizer(item: Any, engine: Training, target: str) -> tuple[Callable[..., Any], str, Any]:
-    """Return the optimizer's constructor for the engine, its name, and its learning rate.
-
-    ``item`` is a name, an :class:`Optimizer` or an optimizer of the target. The rate is a number, a function
-    of the number of updates, or None if the optimizer is one of the target, which contains its rate. Raise
-    ``InvalidOption`` for any other item.
-    """
+    """Return an optimizer's constructor, name and rate, which is None if the constructor contains it."""
     found = optimizer(item) if isinstance(item, str) else item
     if isinstance(found, Optimizer):
         return engine.named(found.name, found.options), found.name, found.learning_rate

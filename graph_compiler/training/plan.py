@@ -38,17 +38,14 @@ class Batch:
 
     @property
     def unplaced(self) -> list[Any]:
-        """Arrays as given, but CPU tensors as NumPy arrays, which a recording moves to the device.
-
-        A tensor that NumPy cannot represent, or that requires a gradient, stays a tensor.
-        """
+        """Arrays as given, but CPU tensors as NumPy arrays if possible, which a recording can move."""
         # The same array object must stay one object.
         plain = {id(leaf): _numpy_if_on_cpu(leaf) for leaf in self.given}
         return [plain[id(leaf)] for leaf in self.given]
 
 
 class BatchFlattener:
-    """Flattener of the batches of a graph. A batch like the previous one may reuse its structure."""
+    """Flattener of the batches of a graph."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph, self._target = graph, graph._pipeline.target.target
@@ -56,11 +53,6 @@ class BatchFlattener:
         self._last: tuple[list[Any], int, Tree] | None = None
 
     def flatten(self, batch: Any) -> Batch:
-        """Flatten ``batch``, a pair ``(inputs, target)``, and convert its arrays.
-
-        Raise ``CallMismatch`` if it is no such pair, or has an array that the target framework cannot
-        represent.
-        """
         arrays: list[Any] = []
         alike, known, last = likeness([batch], self._kinds, arrays), len(self._graph.variants), self._last
         # The recorded variants decide whether a container is one argument, so their number counts too.
@@ -106,11 +98,6 @@ def unflatten_batch(tree: Tree, arrays: list[Any]) -> tuple[tuple[Any, ...], dic
 
 
 def _call_arguments(inputs: Any, graph: Graph) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return the positional and keyword arguments of the model for ``inputs``.
-
-    A tuple or list contains the positional arguments, a mapping the keyword arguments. Anything else is the
-    only argument, as is a list or mapping that the model takes as one argument.
-    """
     # A Keras model with several inputs takes them in one list or dict.
     if not isinstance(inputs, tuple) and takes_container(graph.variants, inputs):
         return (inputs,), {}
@@ -156,16 +143,10 @@ _NEAR_ZERO = 1e-6
 class TrainingPlan:
     """Model, optimizer and options of a training state.
 
-    In JAX, :meth:`step`, :meth:`compute` and :meth:`apply` are functions of arrays (``StepState`` is a
-    pytree), which can be transformed and compiled.
-
-    graph: the model.
-    engine: training engine of its target.
+    engine: training engine of the target.
     make: constructor of the optimizer for the engine.
-    optimizer_name: name of the optimizer.
     rate: function from the number of updates to the learning rate; None if the optimizer contains its
         rate.
-    loss: the loss function.
     accumulate: number of batches for one update.
     clip_norm: largest norm of the gradients, or None.
     ema: decay of the running means of the parameters, or None.
@@ -189,7 +170,6 @@ class TrainingPlan:
 
     @property
     def compile_options(self) -> Mapping[str, Any] | None:
-        """Compiler options of the target if the graph is compiled, otherwise None."""
         return self.graph.variants[0].executable.compile_options
 
     @property
@@ -199,7 +179,6 @@ class TrainingPlan:
 
     @property
     def draws(self) -> bool:
-        """True if a variant of the model draws random numbers from a key."""
         return any(variant.is_random for variant in self.graph.variants)
 
     # ------------------------------------------------------------------------------ pure functions of arrays
@@ -208,9 +187,9 @@ class TrainingPlan:
     ) -> tuple[StepState, Arrays]:
         """Return the next state and the metrics of one training step.
 
-        ``arrays`` and ``tree`` are those of a :class:`Batch`. ``rate`` is the learning rate, or None if the
-        optimizer contains it. ``is_last`` marks the last of the batches whose gradients are accumulated for
-        one update.
+        arrays, tree: those of a :class:`Batch`.
+        rate: learning rate; None if the optimizer contains it.
+        is_last: True for the last of the batches whose gradients are accumulated for one update.
         """
         held, (gradients, metrics) = self.compute(held, arrays, rate, tree)
         held, more = self.apply(held, gradients, rate, is_last)
@@ -219,11 +198,7 @@ class TrainingPlan:
     def compute(
         self, held: StepState, arrays: list[Any], rate: Any, tree: Tree
     ) -> tuple[StepState, tuple[Arrays, Arrays]]:
-        """Return the state after a call of the model, and a pair of the gradients and the metrics, by name.
-
-        The arguments are those of :meth:`step`. Raise ``CallMismatch`` if the loss is not a real
-        floating-point number.
-        """
+        """Return the state after a call of the model, and a pair of the gradients and metrics, by name."""
         engine = self.engine
         args, kwargs, wanted = unflatten_batch(tree, arrays)
         rest = {**engine.values(held.fixed), **engine.values(held.buffers)}
@@ -256,12 +231,7 @@ class TrainingPlan:
         return held, engine.averaged(gradients, metrics)
 
     def apply(self, held: StepState, gradients: Arrays, rate: Any, is_last: bool) -> tuple[StepState, Arrays]:
-        """Update the parameters with ``gradients``. If ``is_last`` is False, only accumulate the gradients.
-
-        If the loss is scaled and the gradients are not finite, the parameters, the optimizer and the running
-        means do not change, and the scale halves. Return the next state and the metrics of the update:
-        ``gradient_norm`` and ``loss_scale`` if the options ask for them, none if ``is_last`` is False.
-        """
+        """Apply ``gradients``, or accumulate them until ``is_last``; return the next state and metrics."""
         engine, metrics = self.engine, {}
         if self.accumulate > 1:
             held, gradients = self._accumulate(held, gradients, is_last)
@@ -292,7 +262,7 @@ class TrainingPlan:
     ) -> tuple[Any, Arrays]:
         """Return the model's outputs in training mode, and the ``state`` of :meth:`Graph.functional`.
 
-        Raise ``GuardFailed`` if no variant fits, and ``CallMismatch`` if the target rejects the arguments.
+        Raise ``GuardFailed`` if no variant fits.
         """
         compiled = self.engine.compiles_models and self.compile_options is not None
         with in_mode(self.graph, True):
@@ -321,11 +291,7 @@ class TrainingPlan:
         return self.engine.number(item) if isinstance(item, (int, float)) else self.engine.detached(item)
 
     def _accumulate(self, held: StepState, gradients: Arrays, is_last: bool) -> tuple[StepState, Arrays]:
-        """Add the gradients to the sum in the state, and return the state and gradients.
-
-        On the last batch, the gradients are the mean, and the sum is reset. On other batches they are
-        unchanged.
-        """
+        """Add the gradients to the sum in the state; on the last batch, return the mean and reset the sum."""
         engine = self.engine
         total = engine.added(engine.values(held.accumulated), gradients)
         if not is_last:
@@ -335,10 +301,7 @@ class TrainingPlan:
         return replace(held, accumulated=engine.with_elements(held.accumulated, nothing)), mean
 
     def _next_scaling(self, scaling: Arrays, is_finite: Any) -> Arrays:
-        """Return the next loss scale (``scale``), and how many finite updates it has had (``good``).
-
-        The scale halves after a non-finite update, and doubles after ``_GROWS_AFTER`` finite ones.
-        """
+        """Return the next loss scale (``scale``), and how many finite updates it has had (``good``)."""
         where, scale, good = self.engine.where, scaling["scale"], scaling["good"]
         none = good * 0
         due = where(

@@ -38,22 +38,14 @@ _HALF = {
 
 
 def precision_of(name: Any) -> str | None:
-    """Return the half-precision dtype of a ``precision=`` option, or None for float32.
-
-    Raise ``InvalidOption`` for another option.
-    """
+    """Return the half-precision dtype of a ``precision=`` option, or None for float32."""
     if not isinstance(name, str) or name not in _HALF:
         raise InvalidOption(f"precision= is {name!r}, and has to be 'float32', 'bf16' or 'f16'")
     return _HALF[name]
 
 
 def with_precision(graph: Graph, half: str | None) -> Graph:
-    """Return a graph of the same recordings that computes float32 products in ``half`` and casts them back.
-
-    Products are matrix products, convolutions and attention. The recordings are lifted to canonical
-    operations, even if the graph runs in the framework in which it was recorded. If ``half`` is None, return
-    ``graph`` itself.
-    """
+    """Return a graph that computes float32 products in ``half``, or ``graph`` itself if ``half`` is None."""
     if half is None:
         return graph
     pipeline: Any = graph._pipeline
@@ -65,9 +57,7 @@ def with_precision(graph: Graph, half: str | None) -> Graph:
 def replace_parameters(plan: TrainingPlan, held: StepState, parameters: Mapping[str, Any]) -> StepState:
     """Return ``held`` with copies of ``parameters`` as its parameters and buffers of the same names.
 
-    Optimizer state, moving averages and accumulated gradients keep their elements. In a framework with
-    variables, those in ``held`` may be written to in place. Raise ``CallMismatch`` for an unknown name, or
-    for another dtype or shape.
+    In a framework with variables, those in ``held`` may be written to in place.
     """
     engine = plan.engine
     arrays = _convert_parameters(plan, engine.values(held.parameters), parameters)
@@ -168,12 +158,7 @@ def _target_name(graph: Graph) -> str | None:
 
 
 def _graph_of(model: Any, to: str | None, given: ExampleInputs) -> Graph:
-    """Return ``model`` as a graph for ``to``, with a variant in training mode if example inputs are given.
-
-    ``given`` is ``(args, kwargs, parameters)`` of :meth:`TrainState.create`. If ``to`` is None, the target is
-    the framework of the model or graph. Raise ``InvalidOption`` if nothing is recorded and no example inputs
-    are given, and ``NotCompilable`` for a target without derivatives.
-    """
+    """Return ``model`` as a graph for ``to``, with a variant in training mode if example inputs are given."""
     args, kwargs, parameters = given
     if to is not None:
         _engine_of(backends.get(to).name)
@@ -215,12 +200,7 @@ def _engine_of(target: str) -> Training:
 
 # ------------------------------------------------------------------------------------- the arrays
 def _initial_arrays(plan: TrainingPlan, patterns: Sequence[str]) -> StepState:
-    """Copy the arrays of the plan's graph into the groups of a new ``StepState``.
-
-    Parameters whose names match one of ``patterns`` (``fnmatch``) are not trained. Raise ``InvalidOption`` if
-    a pattern matches no trainable parameter, or if no parameter or a complex one would be trained, and
-    ``NotCompilable`` if the model keeps state that is not an array.
-    """
+    """Copy the graph's arrays into a new ``StepState``, without training those that fit ``patterns``."""
     graph, engine = plan.graph, plan.engine
     places = {name: _state_array(graph, name, item) for name, item in state_of(graph.variants).items()}
     arrays, written = graph.parameters, set(graph.state) - set(places)
@@ -311,8 +291,7 @@ def _why_none(graph: Graph, names: Sequence[str]) -> str:
 class TrainState:
     """State of a training: parameters, buffers, optimizer state, random state and the number of the step.
 
-    A step consumes a state and returns the next one, reusing its memory like donated arrays in ``jax.jit``.
-    :meth:`create` returns the first state.
+    A step consumes a state, whose memory it may reuse, and returns the next one.
 
     Attributes:
         plan: Model, optimizer and options.
@@ -491,8 +470,8 @@ class TrainState:
     def with_parameters(self, parameters: Mapping[str, Any]) -> TrainState:
         """Return a state with copies of these arrays as its parameters and buffers of the same names.
 
-        Other parameters, optimizer state and everything else are unchanged. This state is consumed. To train
-        two networks against each other, give each a state in which the other's weights are frozen.
+        This state is consumed. To train two networks against each other, give each a state in which the
+        other's weights are frozen.
 
         Args:
             parameters: Arrays of any framework by name.

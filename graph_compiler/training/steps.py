@@ -52,8 +52,8 @@ def compute_gradients(state: TrainState, batch: Any) -> tuple[Arrays, Arrays, Tr
 def apply_gradients(state: TrainState, gradients: Arrays) -> TrainState:
     """Take one step with ``gradients`` and return the next state. ``state`` is consumed.
 
-    The step is one update by the optimizer. With ``accumulate=n``, gradients are summed, and only every n-th
-    step updates the parameters, with their mean. In float16, gradients that are not finite update nothing.
+    With ``accumulate=n``, gradients are summed, and every n-th step updates the parameters with their mean.
+    In float16, gradients that are not finite update nothing.
 
     Args:
         state: State to consume.

@@ -226,11 +226,7 @@ def fori_loop(
 
 
 def _segment(checkpoint: Checkpoint, length: int) -> int | None:
-    """Return the number of iterations of a segment for the option ``checkpoint`` of :func:`scan`.
-
-    Return None if a gradient recomputes nothing, and 0 if it recomputes each iteration from its own carry.
-    Raise ``InvalidOption`` for an invalid option.
-    """
+    """Return the iterations of a segment; 0 if each is checkpointed alone, None without checkpoints."""
     if checkpoint is False or checkpoint is None:
         return None
     if checkpoint == "steps":
@@ -275,16 +271,10 @@ def _length(f: Any, rows: Sequence[Any], length: int | None) -> int:
 class _ScanLoop:
     """Loop whose carry and rows are flattened to lists of arrays.
 
-    f: the function of carry and row.
     label: name of the loop, for messages.
-    length: number of iterations.
     segment: result of ``_segment``.
     named: the user's function, for messages.
-    derivatives: transforms of the framework of the arrays.
     state: the first carry.
-    tree: structure of the carry.
-    rows: arrays to iterate over.
-    rows_tree: structure of the rows.
     has_rows: True if the function gets a row, False if it gets None.
     outputs: structure of an iteration's output, once one has run.
     """
@@ -337,8 +327,7 @@ class _ScanLoop:
     def step(self, state: Arrays, row: Arrays) -> tuple[Arrays, Arrays]:
         """Call the user's function on a flat carry and row, and return the next carry and the output, flat.
 
-        Store the structure of the output. Raise ``CallMismatch`` if the function does not return a tuple of
-        two, or if the carry changes its structure, a shape or a dtype.
+        Store the structure of the output.
         """
         given = unflatten(self.rows_tree, row) if self.has_rows else None
         made = self.f(unflatten(self.tree, state), given)
@@ -383,10 +372,7 @@ class _ScanLoop:
 
 
 class NumpyLoops:
-    """NumPy implementation of the array operations of ``Derivatives`` that loops and collectives use.
-
-    It is used if no operand is an array of a framework with derivatives, and computes no derivatives.
-    """
+    """NumPy implementation of the array operations of ``Derivatives`` that loops and collectives use."""
 
     def array(self, item: Any) -> Any:
         return item if hasattr(item, "shape") else np.asarray(item)

@@ -46,8 +46,7 @@ def argument_positions(
 ) -> tuple[tuple[int, ...], tuple[str, ...]]:
     """Return ``(positions, names)`` of the differentiated arguments.
 
-    If both options are None, the first argument is differentiated. Raise ``InvalidOption`` for a position
-    that is not an int, or a name that is not a string.
+    If both options are None, the first argument is differentiated.
     """
     if argnums is None:
         argnums = () if argnames is not None else 0
@@ -63,11 +62,7 @@ def argument_positions(
 
 
 def arrange(items: Sequence[Any], argnums: Any, argnames: Any) -> Any:
-    """Arrange the derivatives of several arguments as ``argnums`` and ``argnames`` request.
-
-    A single position or name yields one derivative, a sequence of positions a tuple, and a sequence of names
-    a dict. Both options yield a pair if neither is an empty sequence.
-    """
+    """Arrange the derivatives of several arguments as ``argnums`` and ``argnames`` request."""
     numbers, names = argument_positions(argnums, argnames)
     by_position = items[0] if isinstance(argnums, int) or argnums is None else tuple(items[: len(numbers)])
     by_name = items[len(numbers)] if isinstance(argnames, str) else dict(zip(names, items[len(numbers) :]))
@@ -336,10 +331,7 @@ def _rule(words: str, argnums: Any, argnames: Any, has_aux: bool, finished: Fini
 
 
 def _unit_cotangent(call: DifferentiatedCall, results: Arrays, extras: Arrays) -> Any:
-    """Return the cotangent 1 of the result.
-
-    Raise ``CallMismatch`` unless the result is one real number.
-    """
+    """Return the cotangent 1 of the result, or raise ``CallMismatch`` if it is not one real number."""
     derivatives = call.function.derivatives
     result = call.result(results, extras)
     is_number = len(results) == 1 and result is results[0] and tuple(result.shape) == ()

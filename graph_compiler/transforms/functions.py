@@ -49,9 +49,7 @@ Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 class Function:
     """Callable of one framework, with its derivatives.
 
-    call: the callable.
     derivatives: transforms of ``framework``.
-    framework: name of the framework.
     name: name of the function, for messages.
     untrained: names of parameters in the first argument of ``graph.functional`` that derivatives take for
         constants.
@@ -70,7 +68,7 @@ class Function:
     prepare: Callable[[tuple[Any, ...], dict[str, Any]], None] = lambda args, kwargs: None
 
     def run(self, /, *args: Any, **kwargs: Any) -> Any:
-        """Return ``call(*args, **kwargs)``. Meanwhile :func:`is_inside` returns True."""
+        """Call the function. Meanwhile :func:`is_inside` returns True."""
         before = _inside.set(True)
         try:
             return self.call(*args, **kwargs)
@@ -98,7 +96,7 @@ class BoundRule:
 
 
 class FunctionWrapper:
-    """Base class of wrappers of ``function``. At each call, :meth:`resolve` chooses what is transformed."""
+    """Base class of wrappers of a function that is resolved at each call."""
 
     function: Any
 
@@ -115,8 +113,7 @@ class FunctionWrapper:
 def resolve_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
     """Return the :class:`Function` to transform for a call of ``function`` with these arguments.
 
-    A graph may be recorded for them. Raise ``NotCompilable`` if ``function`` cannot be transformed, and
-    ``CallMismatch`` if it is a graph and the transform of another framework traces an argument.
+    A graph may be recorded for them.
     """
     if isinstance(function, FunctionWrapper):
         return function.resolve(args, kwargs)
@@ -149,11 +146,7 @@ def resolve_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any
 
 
 def framework_for(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-    """Return the name of the framework whose arrays a plain function computes with for these arguments.
-
-    This may be NumPy, which has no derivatives. If neither the function nor the arguments tell, it is the
-    framework of :func:`default_framework`.
-    """
+    """Return the framework whose arrays a plain function computes with for these arguments."""
     owners = list(
         dict.fromkeys(
             owner for item in iterate_structure((args, kwargs)) if (owner := owner_of(item)) is not None
@@ -170,8 +163,6 @@ def framework_for(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
 
 def called_graphs(function: Any) -> Iterator[Graph]:
     """Yield the graphs that are named in the code of ``function`` and of the user's functions that it calls.
-
-    If ``function`` is bound to a graph, yield that graph first.
 
     >>> import torch, graph_compiler
     >>> graph = graph_compiler.compile(torch.sin, args=(torch.ones(2),))
@@ -256,10 +247,7 @@ def lazy_graph(function: Any, framework: str, to: str) -> Graph:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _CallableKey:
-    """Key of a cache for a callable, which is compared by identity, or a bound method by that of its object.
-
-    Other callables that are equal may compute different results, and may have no hash.
-    """
+    """Cache key that compares functions by identity, and bound methods by that of their objects."""
 
     function: Any
 
@@ -288,8 +276,7 @@ def _lazy_graph(same: _CallableKey, framework: str, to: str) -> Graph:
 def record_first(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """Record a graph for these arguments if needed, before a transform replaces their arrays by tracers.
 
-    This may call the graph. Do nothing if ``function`` is not a :class:`Graph`, or if an argument is a tracer
-    already.
+    This may call the graph.
     """
     # Tracers have no values to record with.
     if not isinstance(function, Graph) or any(map(_is_traced, iterate_structure((args, kwargs)))):
@@ -331,10 +318,7 @@ def _require_own(graph: Graph, framework: str, args: tuple[Any, ...], kwargs: di
 
 
 def untrained_parameters(function: Any) -> frozenset[str]:
-    """Return the names of the parameters that derivatives of ``function`` treat as constants.
-
-    The set is empty unless ``function`` is ``graph.functional`` of a graph with variants.
-    """
+    """Return the names of the parameters that derivatives of ``function`` treat as constants."""
     graph = graph_of(function)
     if graph is None or not is_functional(function) or not graph.variants:
         return frozenset()
@@ -343,13 +327,11 @@ def untrained_parameters(function: Any) -> frozenset[str]:
 
 
 def graph_of(function: Any) -> Graph | None:
-    """Return the graph that ``function`` is, or is a method of (``graph.functional``); else None.
-
-    A function that the user has bound to a graph is no method of it.
-    """
+    """Return the graph that ``function`` is, or is a method of (``graph.functional``); else None."""
     found = getattr(function, "__self__", function)
     if not isinstance(found, Graph):
         return None
+    # A function that the user has bound to a graph is no method of it.
     called = getattr(function, "__func__", None)
     # A callable object without a name may be bound, too.
     name = getattr(called, "__name__", "")
@@ -358,7 +340,6 @@ def graph_of(function: Any) -> Graph | None:
 
 
 def is_functional(function: Any) -> bool:
-    """Return True if ``function`` is ``graph.functional``, which takes the parameters as first argument."""
     return getattr(function, "__func__", None) is Graph.functional
 
 
@@ -368,7 +349,6 @@ def source_of(function: Any) -> str:
 
 
 def target_of(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-    """Return the name of the target framework of ``graph``, which these arguments may decide."""
     pipeline: Any = graph._pipeline
     found: str = (
         pipeline.settled(args, kwargs) if isinstance(pipeline, DeferredPipeline) else pipeline
@@ -382,7 +362,7 @@ def name_of(function: Any) -> str:
 
 
 def location_text(function: Any) -> str:
-    """Return the file and line of ``function``, for the end of an error message; empty if it has no code."""
+    """Return the file and line of ``function``, for the end of an error message."""
     if isinstance(function, (FunctionWrapper, BoundRule)):
         return location_text(
             function.function if isinstance(function, FunctionWrapper) else function.inner.call
@@ -394,10 +374,6 @@ def location_text(function: Any) -> str:
 
 
 def default_framework() -> str:
-    """Return the name of the first installed framework with derivatives.
-
-    Raise ``NotCompilable`` if none is installed.
-    """
     known = differentiable_backends()
     found = next((entry.name for entry in known if importlib.util.find_spec(entry.packages[0])), None)
     if found is None:
@@ -413,17 +389,13 @@ def differentiable_backends() -> list[BackendEntry]:
 
 @contextmanager
 def missing_derivatives_reported(words: str, function: Function) -> Iterator[None]:
-    """Turn the framework's exception for a missing derivative into ``GradientRefused``.
-
-    If the function calls a graph of another framework, an exception may become a ``CallMismatch`` that says
-    so. Inside of another transform exceptions pass unchanged: the outer transform may reach the derivative in
-    another way.
-    """
+    """Report a missing derivative as ``GradientRefused``, unless another transform encloses this one."""
     try:
         yield
     # Frameworks refuse derivatives by exceptions of all kinds, which ``is_missing_derivative`` recognizes by
     # their messages.
     except Exception as problem:
+        # An outer transform may reach the derivative in another way.
         if is_inside():
             raise
         if isinstance(problem, GraphCompilerError):
@@ -453,10 +425,9 @@ def _require_graphs_of(words: str, function: Function, problem: Exception) -> No
 
 
 class FlattenedFunction:
-    """Wrapper of ``function`` that takes and returns flat lists of arrays.
+    """Wrapper of a function that takes and returns flat lists of arrays.
 
-    ``tree`` is the structure of ``(args, kwargs)``. The structure of the last result is stored, and
-    :meth:`result` unflattens arrays by it.
+    tree: structure of ``(args, kwargs)``.
     """
 
     def __init__(self, function: Function, words: str, tree: Tree) -> None:
@@ -521,9 +492,7 @@ def position_of(function: Any, name: str, args: Sequence[Any]) -> int | None:
 class DifferentiatedCall:
     """Call as a function of the differentiable arrays in its differentiated arguments.
 
-    The constructor raises ``InvalidOption`` if no argument is chosen, and ``CallMismatch`` if a chosen one is
-    missing or has no array with a derivative. For ``vjp``, ``jvp`` and ``linearize``, one such array in any
-    of the arguments is enough. An empty container is accepted.
+    The constructor raises an error if the chosen arguments cannot be differentiated.
 
     arrays: the differentiable arrays.
     has_aux: True if the function returns ``(result, aux)``.
@@ -563,10 +532,6 @@ class DifferentiatedCall:
         return self._args if isinstance(place, int) else self._kwargs
 
     def _locate(self, key: int | str) -> int | str:
-        """Return the index or the keyword of the argument ``key``.
-
-        Raise ``CallMismatch`` if it is not found.
-        """
         if isinstance(key, int) and -len(self._args) <= key < len(self._args):
             return key % len(self._args)
         if isinstance(key, str) and (
@@ -606,11 +571,9 @@ class DifferentiatedCall:
                 )
 
     def unflatten_like_arguments(self, arrays: Sequence[Any], leading: Sequence[int] = ()) -> list[Any]:
-        """Unflatten ``arrays`` into the differentiated arguments, and return one pytree for each argument.
+        """Unflatten ``arrays`` to one pytree for each differentiated argument, with zeros for other leaves.
 
-        ``arrays`` replace the differentiable leaves. Arrays without a derivative become zeros. ``leading`` is
-        the shape in front of the shapes of the leaves: the result's shape for a Jacobian, empty for a
-        gradient.
+        leading: axes in front of those of the zeros, such as the result's shape for a Jacobian.
         """
         given, zeros = iter(arrays), self.function.derivatives.zeros_like
         leaves = [next(given) if has else zeros(leaf, leading) for leaf, has in zip(self._leaves, self._has)]
@@ -618,14 +581,10 @@ class DifferentiatedCall:
         return found
 
     def differentiable_places(self) -> list[int]:
-        """Return the indices of :attr:`arrays` among all leaves of the differentiated arguments."""
         return [place for place, has in enumerate(self._has) if has]
 
     def tangents(self, given: Sequence[Any]) -> Arrays:
-        """Flatten tangents of the differentiated arguments to tangents of :attr:`arrays`.
-
-        Raise ``CallMismatch`` if the number of arrays, or a shape in :attr:`arrays`, differs.
-        """
+        """Flatten tangents of the differentiated arguments to tangents of :attr:`arrays`."""
         leaves, tree = flatten(list(given), is_value)
         # Containers may be of other classes, such as a list instead of a tuple.
         if tree != self._tree and len(leaves) != len(self._leaves):
@@ -642,10 +601,6 @@ class DifferentiatedCall:
 
     # ------------------------------------------------------------------------------ its derivatives
     def vjp(self) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
-        """Compute the results and the pullback, as :meth:`Derivatives.vjp`.
-
-        Without differentiable arrays, the function is only called, and the pullback returns an empty list.
-        """
         if not self.arrays:
             return *self(self.arrays), lambda cotangents: []
         with self._translating_refusals():
@@ -653,10 +608,6 @@ class DifferentiatedCall:
         return results, extras, self._translating_refusals()(pull)
 
     def jvp(self, tangents: Arrays) -> tuple[Arrays, Arrays, Arrays]:
-        """Compute the results and their tangents, as :meth:`Derivatives.jvp`.
-
-        Without differentiable arrays, the function is only called, and the tangents are zeros.
-        """
         if not self.arrays:
             results, extras = self(self.arrays)
             return results, extras, self._zeros_like(results)
@@ -664,10 +615,6 @@ class DifferentiatedCall:
             return self.function.derivatives.jvp(self, self.arrays, tangents)
 
     def linearize(self) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
-        """Compute the results and the linear map of tangents, as :meth:`Derivatives.linearize`.
-
-        Without differentiable arrays, the function is only called, and the map returns zeros.
-        """
         if not self.arrays:
             results, extras = self(self.arrays)
             return results, extras, lambda tangents: self._zeros_like(results)
@@ -683,11 +630,7 @@ class DifferentiatedCall:
 
     # ------------------------------------------------------------------------------ the function
     def __call__(self, arrays: Arrays) -> tuple[Arrays, Arrays]:
-        """Return the differentiable results, and the other results followed by the arrays of aux.
-
-        Raise ``CallMismatch`` if no result is differentiable (unless there are neither results nor
-        :attr:`arrays`), or if ``has_aux`` is True and the function did not return a tuple of two.
-        """
+        """Return the differentiable results, and the other results followed by the arrays of aux."""
         args, kwargs = self._arguments_with(arrays)
         return self._flatten_result(self.function.run(*args, **kwargs))
 
@@ -728,14 +671,13 @@ class DifferentiatedCall:
     def result(self, results: Arrays, extras: Arrays) -> Any:
         """Unflatten results into the structure that the function returned.
 
-        ``results`` are the differentiable ones. The others are the first items of ``extras``.
+        The results without a derivative are the first items of ``extras``.
         """
         tree, has = self._result_structure()
         with_derivative, others = iter(results), iter(extras)
         return unflatten(tree, [next(with_derivative if one else others) for one in has])
 
     def unflatten_like_result(self, results: Arrays, extras: Arrays) -> Any:
-        """Unflatten tangents like the result, with zeros for results that have no derivative."""
         return self.result(results, list(map(self.function.derivatives.zeros_like, extras)))
 
     def results_without_derivative(self) -> int:
@@ -746,10 +688,7 @@ class DifferentiatedCall:
         return unflatten(self._aux, extras[self.results_without_derivative() :])
 
     def cotangents(self, given: Any, results: Arrays) -> Arrays:
-        """Flatten cotangents of the result to those of the differentiable results.
-
-        Raise ``CallMismatch`` if the number of arrays, or the shape of a differentiable result, differs.
-        """
+        """Flatten cotangents of the result to those of the differentiable results."""
         result, has = self._result_structure()
         leaves, tree = flatten(given, is_value)
         if len(leaves) != len(has):
@@ -778,10 +717,7 @@ def _with_zeros(tree: Tree) -> Tree:
 
 
 def matching_array(call: DifferentiatedCall, kind: str, place: int, item: Any, array: Any) -> Any:
-    """Return ``item`` as an array of the dtype of ``array``.
-
-    Raise ``CallMismatch`` if the shapes differ. ``kind`` and ``place`` name ``item`` in its message.
-    """
+    """Return ``item`` as an array of the dtype of ``array``; raise ``CallMismatch`` if the shapes differ."""
     found = call.function.derivatives.array(item)
     if tuple(found.shape) != tuple(array.shape):
         raise CallMismatch(

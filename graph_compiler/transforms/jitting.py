@@ -48,7 +48,6 @@ class Jitted(FunctionWrapper):
     def resolve_call(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[Graph, tuple[Any, ...], dict[str, Any]]:
-        """Return the graph for the framework of the arguments, and the arguments on ``device``."""
         framework = framework_for(self.function, args, kwargs)
         derivatives = backend_of(framework).derivatives()
         if derivatives is None:
@@ -85,10 +84,7 @@ class Jitted(FunctionWrapper):
 
     @property
     def graph(self) -> Graph | None:
-        """Graph that was created last; None if there is none yet.
-
-        There is one graph for each framework of the arguments.
-        """
+        """Graph that was created last; None if there is none yet."""
         return next(reversed(self._graphs.values()), None)
 
     @property

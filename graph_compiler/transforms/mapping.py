@@ -137,11 +137,7 @@ def _axes(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], in_axes: Any
 
 
 def _axis_of_each(axes: Any, item: Any, option: str) -> Iterator[int | None]:
-    """Yield the axis of each array in ``item``.
-
-    ``axes`` is an axis or None for all arrays, or a structure like ``item``. Otherwise raise
-    ``InvalidOption``. ``option`` is the name of the option, for the message.
-    """
+    """Yield the axis of each array in ``item``, from an axis for all arrays or a structure like ``item``."""
     if axes is None or isinstance(axes, int) and not isinstance(axes, bool):
         yield from (axes for _ in flatten(item, is_array)[0])
     elif isinstance(axes, Mapping) and isinstance(item, Mapping) and axes.keys() == item.keys():
@@ -158,11 +154,7 @@ def _axis_of_each(axes: Any, item: Any, option: str) -> Iterator[int | None]:
 
 
 def _size(found: Function, arrays: Arrays, axes: Sequence[int | None], axis_size: int | None) -> int | None:
-    """Return the number of slices, or None if it is unknown.
-
-    Raise ``CallMismatch`` if an array lacks its axis, if known sizes differ from each other or from
-    ``axis_size``, or if nothing is mapped and ``axis_size`` is None.
-    """
+    """Return the number of slices, or None if it is unknown."""
     sizes: dict[int, int | None] = {}
     for place, (array, axis) in enumerate(zip(arrays, axes)):
         if axis is not None:

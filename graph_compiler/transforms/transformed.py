@@ -39,9 +39,7 @@ class DerivativeVerification:
     """Result of comparing a derivative with central differences.
 
     dtype: name of the dtype that determines the default tolerance.
-    error: largest difference between the derivative along a random direction and the central differences
-        along it. Each result's difference is divided by the largest absolute value of the two, or by 0.001 if
-        that is larger. NaN beside a number differs by infinity.
+    error: largest difference along a random direction, relative to the larger of both results or to 0.001.
     """
 
     dtype: str
@@ -53,10 +51,7 @@ class DerivativeOptions:
     """Options of the transform to verify.
 
     chosen: positions and names of the differentiated arguments.
-    has_aux: True if the function returns ``(result, aux)``.
-    is_jacobian: True if the transform returns one array for each pair of an array of the result and an array
-        of the differentiated arguments, False if it returns one for each array of the latter.
-    has_value: True if the transform returns ``(value, gradient)``.
+    is_jacobian: True if the transform returns a Jacobian, False for a gradient.
     """
 
     chosen: Chosen
@@ -87,11 +82,7 @@ def verify_derivative(
 
 
 def synthetic_arguments(transformed: Transformed) -> Arguments:
-    """Return synthetic ``(args, kwargs)`` like those that the differentiated graph was recorded with.
-
-    For ``graph.functional``, the graph's parameters come first. Raise ``CallMismatch`` if the differentiated
-    function is not a graph, or the graph has no recording with ranges of its arguments.
-    """
+    """Return synthetic ``(args, kwargs)`` like those that the differentiated graph was recorded with."""
     function = _innermost_function(transformed)
     graph = graph_of(function)
     variant = (
