@@ -19,10 +19,7 @@ from .read_numbers import element_before_cast, fix_numbers, is_read, number_of
 
 
 def bits_of(b: Any, x: Any) -> Any:
-    """Return the bits of the integers ``x`` along a new last axis, lowest first.
-
-    Each bit is 0 or 1, in the dtype of ``x``.
-    """
+    """Return the bits of the integers ``x`` along a new last axis, lowest first."""
     places = b.arange(start=0, stop=8 * ITEMSIZE[x.dtype], step=1, dtype=x.dtype)
     return b.bitwise_and(
         b.bitwise_right_shift(b.reshape(x, shape=(*x.shape, 1)), places), b.array(1, x.dtype)
@@ -114,20 +111,10 @@ class RaisingBuilder(Builder):
         return self.astype(x, dtype=dtype) if isinstance(x, Value) else x
 
     def operand(self, x: Any, dtype: str) -> Any:
-        """Convert ``x`` to an operand for arrays of ``dtype``.
-
-        Values are cast, and numbers read from arrays become 0-d arrays. Other numbers stay numbers,
-        converted by :func:`convert_number`.
-        """
         return self.array(x, dtype) if isinstance(x, Value) or is_read(x) else convert_number(x, dtype)
 
     def settled(self, spec: ArraySpec) -> ArraySpec:
-        """Return ``spec`` with size expressions of more weight than ``HEAVIEST`` replaced by unknown sizes.
-
-        A size that is one of several expressions (``Unknown.if_equal``) becomes the first of them, with
-        guards that all are equal. If it was at most 1 while recording, it stays unknown unless the
-        expressions are always equal.
-        """
+        """Return ``spec`` with long sizes unknown, and ``Unknown.if_equal`` decided if possible."""
         return ArraySpec(tuple(map(self._settled, spec.shape)), spec.dtype)
 
     def _settled(self, dim: Any) -> Any:
@@ -208,11 +195,7 @@ class RaisingBuilder(Builder):
         """
 
     def indices_of_axis(self, axis_name: str) -> Value:
-        """Return the indices of the devices along the axis ``axis_name``, as one array for the graph.
-
-        The array is emitted at the start of the graph at the first use. Results of all gathers over the
-        axis then have the same symbolic size.
-        """
+        """Return the indices of the devices along the axis ``axis_name``, as one array for the graph."""
         if axis_name not in self._axes:
             with self.block() as nodes:
                 self._axes[axis_name] = self.axis_indices(axis_name=axis_name)
@@ -222,10 +205,7 @@ class RaisingBuilder(Builder):
 
     @contextmanager
     def step(self, number: Value) -> Iterator[None]:
-        """Derive the random keys of the ``with`` block also from ``number``.
-
-        ``number`` is the index of an iteration, or of a call of a function.
-        """
+        """Derive the random keys of the ``with`` block also from ``number``."""
         self.steps.append(number)
         try:
             yield
@@ -233,11 +213,7 @@ class RaisingBuilder(Builder):
             self.steps.pop()
 
     def next_key(self) -> Any:
-        """Return a new random key for ``self.generator``.
-
-        It is derived from ``self.steps``, from an index that counts the keys, and from the key of the
-        generator if that is seeded, else from the key of the graph.
-        """
+        """Return a new random key for ``self.generator``."""
         key, index = self.stream(self.generator)
         if key is self.graph.randomness.key:
             self.last_key = index
@@ -260,8 +236,7 @@ class RaisingBuilder(Builder):
     def seed(self, generator: Any, seed: int) -> None:
         """Start a new stream of random keys for ``generator``, derived from ``seed``.
 
-        None is the default generator. The first seed of a graph logs a warning that the numbers differ
-        from those of the source framework.
+        None is the default generator.
         """
         if not self.streams:
             log.warning(

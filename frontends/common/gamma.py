@@ -18,10 +18,7 @@ def lift_digamma(b: Any, x: Value) -> Any:
 
 
 def lift_polygamma(b: Any, degree: float, x: Value, at_infinity: float) -> Any:
-    """Compute the derivative of order ``degree`` of the digamma function; order 0 is digamma itself.
-
-    The result is NaN unless ``degree`` is a nonnegative integer. At the poles (0, -1, ...) it is infinity for
-    an odd ``degree``, and NaN for an even one.
+    """Compute the derivative of order ``degree`` of the digamma function.
 
     at_infinity: value at infinity, for a positive integer ``degree``.
     """

@@ -27,10 +27,7 @@ ELEMENTWISE = {"sum": "add", "prod": "multiply", "min": "minimum", "max": "maxim
 
 
 def holds_with_guard(b: RaisingBuilder, small: Any, large: Any) -> bool:
-    """Return True if ``small <= large`` held while recording, and add a guard on it unless it is provable.
-
-    Return False, without a guard, otherwise.
-    """
+    """Return True if ``small <= large`` held while recording, and add a guard on it unless it is provable."""
     if at_most(small, large):
         return True
     if hint_of(small) > hint_of(large):
@@ -40,11 +37,7 @@ def holds_with_guard(b: RaisingBuilder, small: Any, large: Any) -> bool:
 
 
 def index_inside(b: RaisingBuilder, index: Any, size: Any) -> Any:
-    """Return the int or size ``index`` as an item of a ``getitem`` key, and guard that it is in bounds.
-
-    If ``index`` is a size, its sign is guarded, and a size that was negative while recording becomes
-    ``index + size``. If the index was out of bounds, call ``b.index_out_of_bounds``.
-    """
+    """Return an int or a size as an item of a ``getitem`` key, and guard that it is in bounds."""
     if isinstance(index, Size) and _is_negative_with_guard(b, index):
         index = index + size
         if not holds_with_guard(b, 0, index):
@@ -57,7 +50,7 @@ def index_inside(b: RaisingBuilder, index: Any, size: Any) -> Any:
 def slice_inside(b: RaisingBuilder, start: Any, stop: Any, step: Any, size: Any) -> tuple[Any, Any, Any]:
     """Return the ``getitem`` key item for ``start:stop:step`` on an axis of ``size``, with clamped bounds.
 
-    Guards may be added. ``step`` must be positive or None.
+    ``step`` must be positive or None.
     """
     first, last = _clamped(b, start, size, 0), _clamped(b, stop, size, size)
     # A slice whose stop is before its start is empty.
@@ -118,10 +111,7 @@ def pick(b: RaisingBuilder, x: Value, axis: int, index: Any) -> Value:
 
 
 def fitted(b: RaisingBuilder, x: Value, shape: tuple[Any, ...], but: int | None = None) -> Value:
-    """Cut ``x`` to at most the sizes ``shape``, except on the axis ``but``.
-
-    An axis that had the wanted size while recording is not cut. A guard requires its size if it may differ.
-    """
+    """Cut ``x`` to at most the sizes ``shape``, except on the axis ``but``."""
     for axis, (have, want) in enumerate(zip(x.shape, shape, strict=False)):
         if axis == but or have == want:
             continue
@@ -237,11 +227,7 @@ def _of_vectors(node: Node) -> Picked:
 
 
 def note_bounds(b: RaisingBuilder, key: str, made: Iterable[Node]) -> None:
-    """Call ``b.bound`` for inputs of the graph that the operations ``made`` read as indices.
-
-    Indices that are computed from sizes, such as positions, may add guards on these sizes. ``key`` is the
-    recorded call that became the operations.
-    """
+    """Assume or guard bounds of the index arrays that the operations ``made`` read, if these are known."""
     for node in made:
         picked = _of_vectors if key in _OF_VECTORS and node.op in _BY_VECTORS else PICKING.get(node.op)
         for indices, size, besides in picked(node) if picked is not None else ():
@@ -253,10 +239,7 @@ def note_bounds(b: RaisingBuilder, key: str, made: Iterable[Node]) -> None:
 
 
 def _as_given(b: RaisingBuilder, value: Any, key: str) -> Value | None:
-    """Return the integer input of the graph that ``value`` rearranges, broadcasts or casts to int64, or None.
-
-    For calls ``key`` that take index vectors, ``value`` may also be a part of the input.
-    """
+    """Return the integer input of the graph that has the elements of ``value``, or None."""
     while isinstance(value, Value) and value not in b.graph.inputs:
         node = b.maker(value)
         # A part of an array of index vectors is checked by the bounds of the array.
@@ -283,10 +266,9 @@ def _guard_interval(b: RaisingBuilder, interval: Interval, first: Any, size: Any
 
 
 def _interval(b: RaisingBuilder, item: Any) -> Interval | None:
-    """Return a lower and an upper bound of ``item``, an int, a size or an array of indices.
+    """Return a lower and an upper bound of an int, a size or an array of indices, or None.
 
-    The bounds are ints or sizes, and hold unless an operation overflows. Return None if they are unknown.
-    Bounds of arrays are cached in ``b.intervals``.
+    The bounds hold unless an operation overflows.
     """
 
     def is_open(each: Any) -> bool:
@@ -409,8 +391,7 @@ class Selection:
 def with_positive_steps(b: RaisingBuilder, x: Value, index: Any) -> tuple[Value, tuple[int, ...], Any]:
     """Replace slices with negative int steps by slices with positive steps of a flipped array.
 
-    Return the flipped ``x``, the axes that were flipped, and the new index. Without negative steps, these
-    are ``x``, ``()`` and ``index`` itself.
+    Return the flipped ``x``, the axes that were flipped, and the new index.
     """
     if not any(
         isinstance(item, slice) and isinstance(item.step, int) and item.step < 0 for item in _items(b, index)
@@ -429,10 +410,7 @@ def with_positive_steps(b: RaisingBuilder, x: Value, index: Any) -> tuple[Value,
 
 
 def _from_the_end(b: RaisingBuilder, bound: Any, size: Any) -> Any:
-    """Return the bound of a slice with a negative step, counted from the other end (``-1`` becomes ``0``).
-
-    None stays None. Guards fix the signs as recorded, and a bound beyond the end becomes 0.
-    """
+    """Return the bound of a slice with a negative step, counted from the other end (``-1`` becomes ``0``)."""
     if bound is None:
         return None
     if isinstance(bound, Size):
@@ -501,10 +479,7 @@ def _items(b: RaisingBuilder, index: Any) -> list[Any]:
 
 
 def _expanded(b: RaisingBuilder, rank: int, items: list[Any]) -> list[Any]:
-    """Replace the first ellipsis in ``items`` by full slices, and drop any other, which torch allows.
-
-    Without an ellipsis, return ``items`` itself.
-    """
+    """Replace the first ellipsis in ``items`` by full slices, and drop any other, which torch allows."""
     places = [i for i, item in enumerate(items) if item is Ellipsis]
     if not places:
         return items
@@ -542,10 +517,7 @@ def _flat(item: Any) -> Any:
 
 
 def _plain(b: RaisingBuilder, item: Any) -> Any:
-    """Normalize an index item to None, bool, int, Size, slice, an index array, or a mask.
-
-    A mask whose elements are known becomes a tuple of index tuples, one for each axis.
-    """
+    """Normalize an index item; a known mask becomes a tuple of index tuples, one for each axis."""
     is_single = isinstance(item, np.ndarray) and item.ndim == 0 and item.dtype == bool
     if is_single or isinstance(item, (bool, np.bool_)):
         return bool(item)
@@ -748,8 +720,7 @@ def write_mask(b: RaisingBuilder, x: Value, axis: int, mask: Value, value: Any, 
 def _broadcastable_value(b: RaisingBuilder, x: Value, axis: int, mask: Value, value: Any, behind: int) -> Any:
     """Return a value that broadcasts against ``x`` and equals ``value`` where ``mask`` is true, or None.
 
-    For ``value = y[mask]`` with ``y`` of the shape of ``x``, this is ``y``. ``behind`` is the number of axes
-    of ``x`` after those of the mask.
+    behind: number of axes of ``x`` after those of the mask.
     """
     if not isinstance(value, Value) or value.ndim <= behind:
         return value

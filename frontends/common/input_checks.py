@@ -21,8 +21,7 @@ _BY_SINGULAR_VALUES = (2, -2)
 def condition_number(b: Any, x: Value, order: Any, *, keeps_nan: bool = False) -> Any:
     """Compute the condition numbers of the matrices ``x`` in the norm ``order``.
 
-    With ``keeps_nan``, only a matrix that contains NaN has the number NaN. Otherwise, for orders other than 2
-    and -2, infinity replaces NaN.
+    With ``keeps_nan``, only a matrix that contains NaN has the number NaN.
     """
     has_nan = b.any(b.isnan(x), axis=(-2, -1))
     if order in _BY_SINGULAR_VALUES:

@@ -33,10 +33,9 @@ def ends_of(steps: Node) -> tuple[Any, Any]:
 
 
 def at_ends(condition: Any, numbers: Mapping[Value, tuple[Any, Any]]) -> Any:
-    """Return a condition on the ends of loops under which ``condition`` holds in all iterations.
+    """Return a condition on the ends of loops that implies ``condition`` in all iterations, or None.
 
-    ``numbers`` maps each loop index to its smallest and largest value. Return True if the condition always
-    holds. Return None if no such condition is found, or if the one found was false while recording.
+    numbers: smallest and largest value of each loop index.
     """
     atom = _comparison(condition)
     if atom is None:
@@ -133,10 +132,7 @@ class LiftedDerivative:
         self.differentiated = [self.operands[place] for place in node.params["differentiated"]]
 
     def run(self) -> tuple[Value, ...] | None:
-        """Return the results of the node, or None if its function cannot be lifted.
-
-        In the latter case, ``lifter.problems`` has the reasons.
-        """
+        """Return the results of the node, or None if its function cannot be lifted."""
         lifter = self.lifter
         problems, guards, nodes = len(lifter.problems), len(lifter.result.guards), len(lifter.result.nodes)
         try:
@@ -151,10 +147,7 @@ class LiftedDerivative:
         return made
 
     def _refused(self, reason: str) -> tuple[Value, ...] | None:
-        """Lift the function alone and return its results, marked to raise if a gradient is taken.
-
-        Return None if the function cannot be lifted either.
-        """
+        """Lift the function alone and return its results, marked to raise if a gradient is taken."""
         lifter, function = self.lifter, self.node.regions[0]
         problems = len(lifter.problems)
         lifter.current_values.update(zip(function.block.inputs, self.operands))
@@ -246,8 +239,7 @@ _NUMBER = ArraySpec((), "int32")
 class LiftedRegions:
     """Lifting of the regions of one graph.
 
-    The graph's own builder writes the regions, so they share its sizes and guards. Calls of one function with
-    equal operand specs, numbers, outer sizes and ``checkpoint`` share a lifted body.
+    The graph's own builder writes the regions, so they share its sizes and guards.
     """
 
     def __init__(self, lifter: RegionLifter) -> None:
@@ -364,10 +356,6 @@ class LiftedRegions:
                 self.guard_same_sizes(new, old)
 
     def _draws(self, node: Node) -> bool:
-        """Return True if ``node`` is a loop whose iterations draw random numbers.
-
-        Raise :class:`UnsupportedOperation` if an ``associative_scan`` does.
-        """
         inside = (inner for region in node.regions for inner in every(region.block.nodes))
         drawn = next((inner for inner in inside if inner.is_random), None)
         if node.op == "associative_scan" and drawn is not None:
@@ -430,11 +418,7 @@ class LiftedRegions:
         )
 
     def lift_checks(self, since: int, numbers: Mapping[Value, tuple[Any, Any]]) -> None:
-        """Replace the guards ``result.guards[since:]`` on loop indices by guards on the ends of the loops.
-
-        ``numbers`` maps each loop index to its smallest and largest value. A guard stays if :func:`at_ends`
-        finds no replacement, and is left out if the replacement always holds.
-        """
+        """Replace guards on loop indices, from ``since`` on, by guards on the ends of the loops."""
         guards = self.lifter.result.guards
         found, guards[since:] = guards[since:], []
         for guard in found:
@@ -445,11 +429,7 @@ class LiftedRegions:
     def keep_checks(
         self, since: int, inputs: Sequence[Value], nodes: list[Node], is_branch: bool = False
     ) -> None:
-        """Move the guards ``result.guards[since:]``, which a block has added, into ``nodes`` as checks.
-
-        Guards on sizes of the enclosing scope stay guards; with ``is_branch``, only if no node computes the
-        arrays of these sizes.
-        """
+        """Move guards of a block, from ``since`` on, into ``nodes`` as checks, except on outer sizes."""
         guards = self.lifter.result.guards
         found, guards[since:] = guards[since:], []
         made = {*inputs, *(value for node in nodes for value in node.outputs)}

@@ -70,10 +70,7 @@ class RecordedCalls:
         return ""
 
     def shortened(self, graph: Graph) -> Graph:
-        """Return the graph to write for the recorded ``graph``.
-
-        A subclass may leave out calls that the text of other calls implies.
-        """
+        """Return the graph to write, from which a subclass may leave out calls that others imply."""
         return graph
 
     def spell(self, item: Any) -> str | None:
@@ -91,11 +88,6 @@ class LiftingTable:
         self._rows: dict[str, Callable[..., Any]] = {}
 
     def row(self, *names: str) -> Callable[[Row], Row]:
-        """Return a decorator that registers a row under ``names``.
-
-        The decorator raises :class:`DuplicateRow` if a name has a row already.
-        """
-
         def register(function: Row) -> Row:
             for name in names:
                 if name in self._rows:
@@ -130,11 +122,7 @@ def name_at(path: Path, positional: list[str]) -> str:
 def argument_names(
     function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> dict[int, str]:
-    """Map the ``id`` of each argument of a call to its parameter name, or keyword.
-
-    Positional arguments beyond the parameters have the names of :func:`positional_names`. An object that is
-    passed twice has the last of its names.
-    """
+    """Map the ``id`` of each argument of a call to its parameter name, or keyword."""
     return {
         **dict(zip(map(id, args), positional_names(function, len(args)))),
         **{id(item): name for name, item in kwargs.items()},
@@ -143,9 +131,6 @@ def argument_names(
 
 def positional_names(function: Callable[..., Any], count: int) -> list[str]:
     """Return names for the first ``count`` positional arguments.
-
-    Arguments beyond the named parameters are numbered after ``*args``, or as ``arg_0`` if ``function`` has
-    none.
 
     >>> positional_names(lambda x, *rest, scale: x, 3), positional_names(lambda: 0, 1)
     (['x', 'rest_0', 'rest_1'], ['arg_0'])
@@ -185,7 +170,6 @@ _KNOWN = frozenset({*DTYPES, "generator"})
 class Lifter:
     """Lifting of one recorded graph. Subclasses provide the rows of a framework.
 
-    framework: name of the framework.
     recorded: graph of the framework's calls.
     aliases: owner of the memory of each recorded array.
     result: canonical graph under construction, written by the builder ``b``.
@@ -196,8 +180,6 @@ class Lifter:
     lifted: canonical value of each recorded value right after its call.
     loop_indices: inputs of ``scan`` bodies that iterate over an ``arange``.
     problems: a message for each call that cannot be translated.
-    regions: lifts the nodes with regions.
-    fixed: recorded numbers of the sizes whose numbers the row of the current call has needed.
     """
 
     framework: str
@@ -241,18 +223,12 @@ class Lifter:
         raise NotImplementedError
 
     def constant_array(self, array: Any) -> Any:
-        """Return ``array``, or a NumPy scalar for an immutable 0-d array, which can become a literal.
-
-        The default returns ``array``.
-        """
+        """Return ``array``, or a NumPy scalar for an immutable 0-d array, which can become a literal."""
         return array
 
     # ------------------------------------------------------------------------------ graph
     def run(self) -> Graph:
-        """Lift the recorded graph and return the canonical graph.
-
-        Raise :class:`UnsupportedOperation` if the graph, or a call in it, cannot be translated.
-        """
+        """Return the canonical graph, or raise :class:`UnsupportedOperation`."""
         graph, b = self.recorded, self.b
         if reason := graph.demands.source_only:
             raise UnsupportedOperation(reason)
@@ -460,10 +436,7 @@ class Lifter:
         return (self._with_floats(node, args) if self.loop_indices else args), kwargs
 
     def _with_floats(self, node: Node, args: list[Any]) -> list[Any]:
-        """Return ``args`` with floats that depend on loop indices cast to the dtype of a floating array.
-
-        That array is the first floating operand or output of ``node``; without one, nothing is cast.
-        """
+        """Cast floats of loop indices in ``args`` to the dtype of a floating array beside them, if any."""
         # Not every target combines a Python float with a loop index that is an array.
         beside = [
             item.dtype
@@ -519,11 +492,7 @@ class Lifter:
             ) from problem
 
     def _call(self, node: Node) -> Any:
-        """Return what the row of ``node`` returns.
-
-        If the row needs the number of a size among its arguments, it is called again with the recorded
-        number, and a guard fixes the size.
-        """
+        """Call the row of ``node``, again with guarded numbers if it needs those of sizes."""
         if node.record is not None and node.record.strided:
             raise UnsupportedOperation(
                 "it reads the memory of an array that is a view or not contiguous, which only "
@@ -541,10 +510,7 @@ class Lifter:
             self.fixed.clear()
 
     def _fix_arguments(self, node: Node, problem: NumberNeeded) -> None:
-        """Guard that sizes among the arguments of ``node`` have their recorded numbers, and store these.
-
-        The sizes are those that share a symbol with the size in ``problem``, whose number the row needs.
-        """
+        """Guard the sizes among the arguments of ``node`` that share a symbol with that of ``problem``."""
         if isinstance(problem.item, Value):
             if all(problem.item is not item for item in iterate_structure(self.arguments(node))):
                 raise problem

@@ -108,11 +108,7 @@ def expect_result(b: Any, result: Any, numbers: tuple[Any, ...]) -> None:
 
 
 def compute_math(b: Any, name: str, numbers: tuple[Any, ...]) -> Any:
-    """Compute the function ``name`` of :data:`COMPUTE`, with guards against exceptions of Python.
-
-    The guards are those of ``_REFUSED`` or :func:`expect_result`. Functions of ``_TOTAL`` have none. Python
-    numbers in ``numbers`` become float64 arrays.
-    """
+    """Compute the function ``name`` of :data:`COMPUTE`, with guards against exceptions of Python."""
     arrays = tuple(number if isinstance(number, Value) else b.array(number, "float64") for number in numbers)
     if name in _REFUSED:
         b.expect(_REFUSED[name](b, *arrays), False)
@@ -129,8 +125,7 @@ DTYPES: dict[type, str] = {int: "int64", float: "float64"}
 def holds_numbers(held: Any, is_whole: bool) -> bool:
     """Return True if the ints and floats in the state ``held`` may become inputs of the graph.
 
-    A list qualifies if all of its items are ints or floats. An int, a float or a tuple qualifies unless
-    ``is_whole``, that is, unless the whole container is the state.
+    is_whole: True if the whole container is the state.
 
     >>> holds_numbers([0.1, 2], True), holds_numbers(["adam", 2], True)
     (True, False)
@@ -143,10 +138,7 @@ def holds_numbers(held: Any, is_whole: bool) -> bool:
 
 
 def with_numbers(tree: Tree, places: Container[Path], path: Path = ()) -> Tree:
-    """Return ``tree`` with the static ints and floats at the paths ``places`` replaced by typed leaves.
-
-    ``path`` is the path of ``tree`` itself.
-    """
+    """Return ``tree`` with the static ints and floats at the paths ``places`` replaced by typed leaves."""
     if isinstance(tree, Static) and type(tree.value) in DTYPES and path in places:
         return TypedLeaf(type(tree.value))
     if isinstance(tree, Branch):
@@ -185,10 +177,7 @@ def can_be_symbols(seen: Any) -> bool:
 def record_read(
     recorder: Recorder, op: str, value: Value, seen: Any, origin: Origin, record: CallRecord
 ) -> Any:
-    """Record that the call ``op`` reads the numbers ``seen`` from ``value``, and return symbols for them.
-
-    The symbols have the structure of ``seen`` (a number, or nested lists).
-    """
+    """Record that the call ``op`` reads the numbers ``seen`` from ``value``, and return symbols for them."""
     name = f"{value.name}_{op.rpartition('.')[2]}"
     outputs = recorder.new_values(
         [
@@ -263,11 +252,7 @@ def number_of(b: Any, size: Size) -> Value:
 
 
 def read(b: Any, x: Value, is_constant: bool = True) -> Value:
-    """Return the only element of ``x`` as a 0-d array of float64 if ``x`` is floating, else of int64.
-
-    With ``is_constant`` no gradient flows to the element. Guard that there is one element, and set
-    ``b.reads_numbers``.
-    """
+    """Return the only element of ``x`` as a 0-d array of float64 or int64, and guard that there is one."""
     b.reads_numbers = True
     b.guard(apply("eq", product(x.shape), 1))
     kind = "float64" if is_floating(x.dtype) else "int64"
@@ -277,11 +262,7 @@ def read(b: Any, x: Value, is_constant: bool = True) -> Value:
 
 
 def as_index(b: Any, x: Value, index: Any) -> Any:
-    """Return ``index``, an index of ``x``, with numbers that were read from arrays replaced.
-
-    In an index of integers and slices, an integer that was read becomes a 0-d array, guarded to be in bounds.
-    Any other number that was read becomes its recorded value, guarded to be equal.
-    """
+    """Return ``index`` with numbers that were read from arrays as 0-d arrays or guarded constants."""
     parts = index if isinstance(index, tuple) else (index,)
     if not all(isinstance(part, (slice, Size)) or type(part) is int for part in parts):
         return fix_numbers(b, index)

@@ -16,13 +16,7 @@ Range = tuple[float, float]
 
 
 def random_array(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> np.ndarray[Any, Any]:
-    """Return a random array of ``shape`` for ``dtype``.
-
-    Integers lie between the bounds ``seen``, inclusive, which are truncated and clipped to the dtype of the
-    result. Floats lie between the bounds if these differ and are smaller than 1e30 in absolute value. Other
-    floats lie in [0.5, 1.5) if the lower bound is positive, else in [-2, 2). Bools and complex numbers do not
-    depend on ``seen``. Floats are float64, complex numbers complex128, and integers int64, or uint64 if
-    ``dtype`` is.
+    """Return a random array of ``shape`` for ``dtype``, whose range follows the bounds ``seen`` if they suit.
 
     >>> random_array((2,), "int32", (3.0, 3.0), seed=0)
     array([3, 3])
@@ -58,9 +52,7 @@ def with_intermediates(
 ) -> tuple[Graph, list[Value]]:
     """Return ``graph`` without guards but with its nodes' results as outputs, and the list of these results.
 
-    ``is_array`` selects the nodes. If ``copy``, the name of a call, is given, each result is copied by that
-    call right after its node, and the outputs (but not the list) are the copies. ``changed`` replaces other
-    fields of the graph.
+    With ``copy``, the name of a call, the outputs are copies that are taken right after each node.
     """
     nodes: list[Node] = []
     made: list[Value] = []

@@ -28,7 +28,6 @@ class ViewStep:
 
     key: name of the call in the lifting table.
     args, kwargs: arguments after the viewed array.
-    again: function that takes the same view of another array of the same shape.
     """
 
     key: str
@@ -89,10 +88,7 @@ def _whole(b: RaisingBuilder, value: Any, base: Value) -> Value:
 
 
 def _steps(b: RaisingBuilder, base: Value, view: Value) -> list[tuple[Node, int]] | None:
-    """Return the nodes from ``view`` back to ``base``, each with the index of its output that is the view.
-
-    Return None if one of them has no inverse, or if no node made ``view`` from ``base``.
-    """
+    """Return the nodes from ``view`` back to ``base``, with the index of the view in each, or None."""
     steps = []
     while view is not base:
         node = b.maker(view)
@@ -199,10 +195,7 @@ class StoredViews(Generic[Array]):
     """Views that earlier attempts at one recording have found, with their owners.
 
     A module that stores ``self.row = self.table[0]`` has two names for one memory. Once an attempt shows
-    that both are used and one is written to, the next attempt records the row as a view of the table, and
-    only the table is an array of the graph. A framework's subclass defines when an array is a view of
-    another (``is_view``), where in the owner it is (``geometry_of``), and the ``rank`` that decides between
-    arrays of the same memory.
+    that both are used and one is written to, the next attempt records the row as a view of the table.
 
     >>> import numpy as np
     >>> class Views(StoredViews):
@@ -239,10 +232,7 @@ class StoredViews(Generic[Array]):
         self._asked = {**views_among(arrays, self.is_view, self.rank), **self._asked}
 
     def next_attempt(self) -> bool:
-        """Treat the views that :meth:`ask` found as views from now on; return True to record again.
-
-        Return False if none of them is new, or if four attempts had new ones.
-        """
+        """Use the views that :meth:`ask` found from now on; return True to record again."""
         new = self._attempts < _MOST_ATTEMPTS and not self._asked.keys() <= self._known
         self._attempts += new
         self._known |= self._asked.keys()
@@ -259,10 +249,7 @@ class StoredViews(Generic[Array]):
         return entry[1] if entry is not None and entry[0] is array else None
 
     def lies_still(self, array: Array, owner: Array, view_now: Reader, owner_now: Reader) -> EnvironmentGuard:
-        """Return a guard that ``view_now()`` is a view of ``owner_now()``, as ``array`` is of ``owner``.
-
-        The guard requires the same position in the owner, and both to be instances of the class of ``owner``.
-        """
+        """Return a guard that ``view_now()`` is a view of ``owner_now()``, as ``array`` is of ``owner``."""
         still = partial(self._still, type(owner), view_now, owner_now, self.geometry_of(array, owner))
         return EnvironmentGuard(
             "{}()", (still,), f"{self.words} that was a view of another one, which is written to,"
@@ -298,10 +285,9 @@ class ViewRecipe(NamedTuple):
 def view_recipe(
     shape: Sequence[int], steps: Sequence[int], offset: int, whole: Sequence[int]
 ) -> ViewRecipe | None:
-    """Return the operations that take a view from a contiguous array of shape ``whole``.
+    """Return the operations that take a view from a contiguous array of shape ``whole``, or None.
 
-    ``steps`` are the strides of the view and ``offset`` is the index of its first element, all counted in
-    elements. Return None if no such operations are found, as with repeated elements or negative strides.
+    ``steps`` and ``offset``, the index of the view's first element, are counted in elements.
 
     >>> view_recipe((3,), (6,), 8, (4, 6))
     ViewRecipe(key=(slice(1, 4, 1), 2), order=None, shape=None)
@@ -336,12 +322,7 @@ def view_recipe(
 def views_among(
     arrays: Sequence[Any], is_view: Callable[[Any, Any], bool], rank: Callable[[Any], Any]
 ) -> dict[int, tuple[Any, Any]]:
-    """Map the ``id`` of each array that has an owner to the pair of this array and the owner.
-
-    Arrays are tried as owners in descending order of ``rank``, except those that have an owner already. An
-    array becomes the owner of all others that share memory with it and have no owner yet, but only if
-    ``is_view(item, array)`` is True for every array ``item`` that shares memory with it.
-    """
+    """Map the ``id`` of each array that is a view of another to the pair of both."""
     found: dict[int, tuple[Any, Any]] = {}
     for owner in sorted(arrays, key=rank, reverse=True):
         if id(owner) not in found:

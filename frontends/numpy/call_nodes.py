@@ -57,7 +57,7 @@ def guard_failed_call(capture: Any, problem: Exception, operands: list[Any]) -> 
 def add_node(capture: Any, call: NumpyCall, noted: CallRecord) -> Any:
     """Add a node for a call if it made arrays, wrote to some or sampled. Return its result with proxies.
 
-    ``noted`` is the call record without the result, writes and views, which are added.
+    ``noted`` is the call record without the result, writes and views.
     """
     operands, written, result = call.operands, call.written, call.result
     made: dict[int, Any] = {}
@@ -158,7 +158,6 @@ class RowMajorOrder:
         self._not_row_major: set[Value] = set()
 
     def follow(self, node: Node, made: Sequence[Any]) -> None:
-        """Record which results of ``node`` may not be row-major at every size; ``made`` are their arrays."""
         key, depends = _key(node), not self._not_row_major.isdisjoint(node.uses)
         for index, (array, value) in enumerate(zip(made, node.outputs)):
             if index in node.views:

@@ -100,9 +100,7 @@ def _names() -> dict[int, str]:
 
 
 def name_of(function: Any) -> str | None:
-    """Return the public name of a function of NumPy, of one in ``SCIPY``, or of a ufunc of ``scipy.special``.
-
-    Return None for any other function.
+    """Return the public name of a function of NumPy or SciPy, or None.
 
     >>> name_of(np.linalg.norm)
     'numpy.linalg.norm'
@@ -135,10 +133,7 @@ def row_key(op: str) -> str:
 
 
 def resolve(op: str) -> Any:
-    """Return the function, method, attribute or operator that the recorded call ``op`` names.
-
-    Raise ``AttributeError`` if its module or class lacks it.
-    """
+    """Return the function, method, attribute or operator that the recorded call ``op`` names."""
     if op.startswith(METHOD):
         name = op.removeprefix(METHOD).removesuffix(".__get__")
         return OPERATORS[name] if name in OPERATORS else getattr(np.ndarray, name)
@@ -227,8 +222,6 @@ _TAKES_FUNCTIONS = (type(lambda: None), type(len), functools.partial)
 def proposed_name(key: str) -> str:
     """Return the name that is proposed for the result of a call.
 
-    For ``reduce``, ``accumulate`` and ``outer`` of a ufunc, it is the name of the ufunc.
-
     >>> proposed_name("linalg.norm"), proposed_name("add.outer"), proposed_name("linalg.outer")
     ('norm', 'add', 'outer')
     """
@@ -238,10 +231,7 @@ def proposed_name(key: str) -> str:
 
 
 def is_operand_call(key: str) -> bool:
-    """Return True if the arguments of a call are operands with dtypes, as those of NumPy's ufuncs are.
-
-    A NumPy integer among them then keeps its dtype.
-    """
+    """Return True if the arguments of a call are operands with dtypes, as those of NumPy's ufuncs are."""
     return (
         key in _OPERANDS
         or isinstance(getattr(np, key.partition(".")[0], None), np.ufunc)
@@ -252,11 +242,7 @@ def is_operand_call(key: str) -> bool:
 def normalize_arguments(
     capture: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return the arguments of a call in the form in which they are recorded.
-
-    ``out`` and what follows it become keywords, and an array that a function writes to becomes positional.
-    A NumPy integer that is no operand, such as an axis, may become an int.
-    """
+    """Return the arguments of a call in the form in which they are recorded."""
     key = row_key(name)
     args, kwargs = map_structure(_scalar, args), map_structure(_scalar, kwargs)
     names = _positional_names(key)
@@ -302,7 +288,6 @@ _NUMBERS_ONLY = frozenset(
 
 @functools.cache
 def _positional_names(key: str) -> tuple[str, ...]:
-    """Return the names of the positional parameters of a function or method, or () if they are not known."""
     if key in _POSITIONAL:
         return _POSITIONAL[key]
     try:
@@ -320,10 +305,7 @@ def _argument(key: str, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 
 
 def written_arrays(capture: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-    """Return the arrays that a call writes to: those in ``out``, and the first one of writing functions.
-
-    Raise :class:`TracingError` if one of them is no traced array.
-    """
+    """Return the arrays that a call writes to: those in ``out``, and the first one of writing functions."""
     out = kwargs.get("out")
     targets = [item for item in (out if isinstance(out, tuple) else (out,)) if item is not None]
     in_place = name in _WRITTEN or name.endswith(".at")
@@ -347,11 +329,6 @@ def dtype_name(dtype: Any) -> str | None:
 
 
 def spec_of(capture: Any, array: Any) -> ArraySpec:
-    """Return the spec of an array or scalar.
-
-    Raise :class:`TracingError` if its dtype cannot be recorded, or if its class is a subclass of ``ndarray``
-    other than ``memmap``.
-    """
     name = dtype_name(array.dtype)
     if name is None:
         raise TracingError(
@@ -394,10 +371,6 @@ _DEFAULT_ERRSTATE = {"divide": "warn", "over": "warn", "under": "ignore", "inval
 
 
 def is_array(item: Any) -> bool:
-    """Return True for an array or scalar of NumPy, and for an array of another framework.
-
-    An array of another framework is an object with ``dtype``, ``shape`` and ``__array__``.
-    """
     if isinstance(item, (np.ndarray, np.generic)):
         return True
     return (
@@ -410,10 +383,7 @@ def is_array(item: Any) -> bool:
 
 
 def as_array(item: Any) -> Any:
-    """Convert an array of another framework to a writeable NumPy array.
-
-    NumPy arrays and scalars, generators, ints and floats are returned unchanged.
-    """
+    """Convert an array of another framework to a writeable NumPy array."""
     if isinstance(item, (np.ndarray, np.generic, *GENERATORS, *NUMBER_DTYPES)):
         return item
     # torch does not convert a tensor that requires a gradient or is on a GPU.
@@ -432,8 +402,7 @@ def flatten_arguments(
 def with_leaf_types(tree: Tree, leaves: Iterator[Any]) -> Tree:
     """Return ``tree`` with leaves that have the class of their scalar, number or generator.
 
-    ``leaves`` yields the object of each leaf, and is consumed. A 0-d NumPy array of bools or numbers counts
-    as a scalar of its dtype.
+    ``leaves`` yields the object of each leaf, and is consumed.
     """
     if isinstance(tree, Leaf):
         leaf = next(leaves)
@@ -451,9 +420,6 @@ def with_leaf_types(tree: Tree, leaves: Iterator[Any]) -> Tree:
 class Inputs:
     """Traced inputs of a recording, in the order of the graph's inputs.
 
-    An array that is passed twice is two inputs of the graph, but the function gets the proxy of the first.
-    Nothing can be written to a scalar, so one that is passed twice has two proxies.
-
     known: proxies by the ``id`` of the objects that they replace, without those of scalars.
     made: proxies in the order of the inputs; None for numbers.
     """
@@ -464,11 +430,7 @@ class Inputs:
         self.made: list[Any] = []
 
     def enter(self, name: str, item: Any) -> Any:
-        """Add an input named ``name`` and return its traced replacement.
-
-        ``item`` is an array, scalar, generator or number. An array or generator that was entered before is
-        replaced by its first proxy.
-        """
+        """Add an input named ``name`` and return its traced replacement."""
         if type(item) in NUMBER_DTYPES:
             self.made.append(None)
             value = self._capture.recorder.add_number(name, NUMBER_DTYPES[type(item)])

@@ -102,8 +102,6 @@ class SavedArrays:
 class CurrentCall:
     """Call that the function makes now: its name, its place in the user's code, and whether it is recorded.
 
-    name: name of the call, for error messages.
-    locator: finds the user's line and variable names.
     is_open: True while calls are recorded.
     is_running: True while NumPy computes the call.
     """
@@ -263,10 +261,7 @@ class NumpyCapture:
 
     # ------------------------------------------------------------------------------ entry points
     def ufunc(self, ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Record a call of a ufunc (``method`` is ``__call__``) or of one of its methods such as ``reduce``.
-
-        Raise :class:`TracingError` if the ufunc has no public name.
-        """
+        """Record a call of a ufunc (``method`` is ``__call__``) or of one of its methods."""
         name = name_of(ufunc)
         if name is None:
             raise TracingError(
@@ -280,12 +275,7 @@ class NumpyCapture:
         return self.record(name if method == "__call__" else f"{name}.{method}", called, inputs, kwargs)
 
     def function(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Record a call of a public function of NumPy and return its result.
-
-        Functions of ``numpy.polynomial`` run as they are, and the calls that they make are recorded.
-        Functions in ``ANSWERS`` are answered without a call of their own. Raise :class:`TracingError` for
-        any other function that is not public.
-        """
+        """Record a call of a public function of NumPy and return its result."""
         name = name_of(function)
         if name is None and function.__module__.startswith(PYTHON_MODULES):
             # ``__wrapped__`` is the function without the dispatch that has led here.
@@ -303,11 +293,7 @@ class NumpyCapture:
 
     @forwards
     def attribute(self, array: Traced, name: str) -> Any:
-        """Return an attribute of a traced array: a property, a view, or a method that records its calls.
-
-        Raise ``AttributeError`` if NumPy has no such attribute, or if its name begins with two underscores
-        and is not in ``METHODS``. Raise :class:`TracingError` if it cannot be recorded.
-        """
+        """Return an attribute of a traced array: a property, a view, or a method that records its calls."""
         seen = object.__getattribute__(array, "_seen")
         if name.startswith("__") and name not in METHODS or not hasattr(seen, name):
             raise AttributeError(f"{type(seen).__name__!r} object has no attribute {name!r}")
@@ -325,11 +311,7 @@ class NumpyCapture:
         )
 
     def operator(self, name: str, compute: Callable[..., Any], *operands: Any) -> Any:
-        """Run an operator, record it if an operand is traced, and return its result.
-
-        Return NotImplemented if an operand is a string, dict or set. In powers and shifts, operands that
-        Python has read from arrays may be guarded.
-        """
+        """Run an operator, record it if an operand is traced, and return its result."""
         if any(isinstance(item, (str, dict, set)) for item in operands):
             return NotImplemented
         operands = decide_operands(self, row_key(METHOD + name), operands)
@@ -361,10 +343,6 @@ class NumpyCapture:
         reads: bool = False,
     ) -> Any:
         """Run a call on the arrays behind its proxies, append its node, and return the result with proxies.
-
-        No node is appended if the call returns no new array or scalar, writes to no argument, and samples
-        nothing. Raise :class:`TracingError` if the recording is over, if another call is running, or if the
-        call cannot be recorded.
 
         gives_number: function that is called after the call, and returns True if a scalar result is a Python
             number for the user's code.

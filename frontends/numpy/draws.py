@@ -26,7 +26,7 @@ NAMES = frozenset({
 
 
 class TracedGenerator:
-    """Proxy for a generator that the function gets or stores. It records or refuses calls of methods."""
+    """Proxy for a generator that the function gets or stores."""
 
     __slots__ = ("_capture", "_real", "_value")
 
@@ -51,10 +51,7 @@ class TracedGenerator:
 def draw(
     capture: Any, generator: TracedGenerator | None, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
-    """Record a call of a method of ``generator``; without one, of a function of ``numpy.random``.
-
-    ``shuffle`` is recorded as an indexing by a permutation, whose result is written to the array.
-    """
+    """Record a call of a method of ``generator``; without one, of a function of ``numpy.random``."""
     if name == "shuffle":
         return _shuffle(capture, generator, *args, **kwargs)
     capture.states.check(capture)
@@ -71,9 +68,6 @@ def draw(
 class _RandomCall:
     """Callable that calls a random function, and converts a result that is a Python number to a NumPy scalar.
 
-    Python numbers cannot be traced.
-
-    name: name of the function or method.
     of_generator: True if the first argument is the generator, False for a function of ``numpy.random``.
     gave_number: True if the function itself returned a Python number in the last call.
     """
@@ -106,8 +100,6 @@ class UnrecordedSampling(TracingError):
 
 class GeneratorStates:
     """States of generators, to detect random numbers that were not recorded.
-
-    :meth:`check` raises ``UnrecordedSampling`` if a state has changed since it was noted.
 
     generators: the generators that the function gets or stores.
     host: states of Python's and NumPy's global generators.

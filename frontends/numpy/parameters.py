@@ -43,11 +43,7 @@ class ChangedState:
         self._trees: tuple[Tree, ...] = ()
 
     def enter(self, inputs: Inputs, list_shims: ListShims) -> None:
-        """Replace each array in the locations, and each number that becomes an input, by a traced input.
-
-        A list to which the function is assumed only to append is replaced by a shim of ``list_shims``. Set
-        ``values``.
-        """
+        """Replace each array in the locations, and each number that becomes an input, by a traced input."""
         trees: list[Tree] = []
         values: list[Any] = []
         for place in self.places:
@@ -67,10 +63,7 @@ class ChangedState:
         self.values, self._trees = tuple(values), tuple(trees)
 
     def recorded(self, containers: Containers) -> ExternalState:
-        """Return the state for the graph: what it reads, and the object at each location that was replaced.
-
-        Changes of the parts of lists and dicts are left to ``containers``.
-        """
+        """Return the state for the graph: what it reads, and the new objects at replaced locations."""
         tree = Branch(tuple, tuple(range(len(self.places))), self._trees)
         replaced = []
         for index, (place, before) in enumerate(zip(self.places, self.values)):
@@ -162,9 +155,8 @@ class StoredArrayViews(kept_views.StoredViews[Array]):
         self._placed[id(array)] = (array, place)
 
     def record_view(self, capture: Any, place: ArrayLocation, array: Any, known: dict[int, Any]) -> Any:
-        """Return the view of the traced owner of ``array``, and register where ``array`` is stored.
+        """Return the view of the traced owner of ``array``, or ``array`` itself.
 
-        Return ``array`` itself if its owner is not traced yet, or if ``array`` is no longer a view of it.
         ``known`` maps ids to traced arrays; the view is added.
         """
         owner = self._owners[id(array)][1]
@@ -269,8 +261,7 @@ _DEFAULTS = ContainerKind(_defaults, _put_default)
 class LiveArrays(contracts.Live):
     """Callable that returns the current arrays at ``places`` by name.
 
-    It returns the same dict until an array is replaced or changes its shape or dtype. It raises
-    :class:`GuardFailed` while a recording has replaced one of the arrays.
+    It returns the same dict until an array is replaced or changes its shape or dtype.
     """
 
     def __init__(self, places: dict[str, ArrayPlace]) -> None:
@@ -344,11 +335,7 @@ class NumpyWeights(contracts.Weights):
 
     # ------------------------------------------------------------------------------ while recording
     def enter(self, capture: Any, kept: ChangedState, inputs: Inputs, list_shims: ListShims) -> None:
-        """Replace reachable numeric arrays, generators and functions of NumPy by what records their use.
-
-        Set ``places``, ``views`` and ``kept``. Raise :class:`TracingError` if changes of state in ``kept``
-        would be ambiguous.
-        """
+        """Replace reachable numeric arrays, generators and functions of NumPy by what records their use."""
         self.kept, self._list_shims = kept, list_shims
         own, inside = (
             kept.parts(),
@@ -413,11 +400,7 @@ class NumpyWeights(contracts.Weights):
         return item if new is None else new
 
     def changed(self, is_given: Callable[[Any], bool]) -> tuple[dict[str, Any], list[StatePlace]]:
-        """Return the new arrays of parameters that were replaced, by name, and the locations of new state.
-
-        ``is_given`` returns True for containers whose changes are found in another way. The shims of lists
-        are removed first; ``ListRead`` is raised if the function has read one.
-        """
+        """Return the new arrays of parameters that were replaced, by name, and the locations of new state."""
         self._list_shims.take_out()
         arrays: dict[str, Any] = {}
         found = {place.identity: place for place in (*self.kept.places, *self._shared)}

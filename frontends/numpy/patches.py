@@ -63,10 +63,7 @@ def is_number(item: Any) -> bool:
 def record_host_math(
     current: Callable[[], Any], name: str, original: Callable[..., Any], args: tuple[Any, ...]
 ) -> Any:
-    """Record a call of ``math``, ``cmath`` or ``complex``, and return its result.
-
-    Return NotImplemented outside of a recording, and if the function cannot be recorded for these arguments.
-    """
+    """Record a call of ``math``, ``cmath`` or ``complex``, and return its result or NotImplemented."""
     capture = current()
     if capture is None or not all(
         isinstance(leaf, (int, float, complex)) for leaf in iterate_structure(args)
@@ -402,10 +399,7 @@ class _Proxy:
 
 @functools.cache
 def _of_lists(function: Any) -> _Proxy:
-    """Return a proxy of ``function`` that, while recording, converts lists of traced arrays to arrays.
-
-    Only positional lists and tuples are converted.
-    """
+    """Return a proxy of ``function`` that, while recording, converts lists of traced arrays to arrays."""
 
     @forwards
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -440,10 +434,7 @@ def _shim_of(item: Any) -> Any:
 
 
 def replacement_of(item: Any) -> Any:
-    """Return the object to use instead of ``item``, which the user's function refers to, while recording.
-
-    Return None if nothing replaces ``item``.
-    """
+    """Return the object to use while recording instead of ``item``, or None."""
     if type(item) is np.vectorize:
         return TracedVectorize(recorded, item)
     if isinstance(item, types.ModuleType):
@@ -455,7 +446,6 @@ def replacement_of(item: Any) -> Any:
 
 
 def replaced_function(item: Any) -> Any:
-    """Return the replacement of a NumPy function, or ``item`` itself if there is none."""
     return _by_identity().get(id(item), item)
 
 
@@ -497,11 +487,7 @@ def _written_in_python() -> list[dict[str, Any]]:
 def replaced(
     capture: Any, functions: Iterable[types.FunctionType], others: Iterable[dict[str, Any]] = ()
 ) -> Iterator[None]:
-    """Let ``capture`` record the operations of this thread inside the ``with`` block.
-
-    In the globals of ``functions``, modules such as ``numpy`` are replaced by shims. In the namespaces
-    ``others``, functions that have a replacement are replaced under any name.
-    """
+    """Let ``capture`` record the operations of this thread inside the ``with`` block."""
     before = getattr(_here, "capture", None)
     spaces = [
         (function.__globals__, name) for function in functions for name in names_read(function.__code__)

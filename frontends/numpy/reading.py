@@ -38,12 +38,7 @@ class ElementGuards:
         self._recorder, self._here = recorder, here
 
     def guard_only(self, array: Any, convert: Callable[[Any], Any], answer: Any) -> Any:
-        """Guard the only element of ``array``, and return ``answer``, which ``convert`` returned for it.
-
-        The guard is on the truth of the element for ``bool``, on a float cast to int64 for ``int`` if int64
-        holds it, and otherwise on the element itself. No guard is added if the array is the same in all
-        calls.
-        """
+        """Guard the only element of ``array``, and return ``answer``, which ``convert`` returned for it."""
         is_whole = convert in (int, operator.index) and is_floating(array.dtype.name)
         # Floats that int64 does not hold are integers themselves.
         fits = is_whole and abs(array._seen) < 2.0**63
@@ -59,20 +54,15 @@ class ElementGuards:
         return answer
 
     def guard(self, array: Any, as_constants: bool = False) -> Any:
-        """Return ``tolist()`` of ``array``, and guard that its elements are the same in each call.
-
-        No guard is added if that is certain. ``as_constants`` is that of :meth:`snapshot_of`.
-        """
+        """Return ``tolist()`` of ``array``, and guard that its elements are the same in each call."""
         seen = array._seen.tolist()
         self._recorder.decide_value(self.snapshot_of(array, as_constants)._value, seen, self._here())
         return seen
 
     def snapshot_of(self, array: Any, as_constants: bool = False) -> Any:
-        """Return a copy of the current elements of ``array``, which a guard can read after later writes.
+        """Return a copy of the current elements of ``array``, or ``array`` itself if that serves as well.
 
-        Return ``array`` itself if it is the same in all calls. ``as_constants`` marks the copy of float or
-        complex elements as a constant, without a derivative. A scalar, which is immutable, is copied only for
-        this mark.
+        as_constants: mark the copy of float or complex elements as a constant, without a derivative.
         """
         # Guards are evaluated after later writes. An immutable array, or one that is the same in all calls,
         # needs no copy.
@@ -130,10 +120,7 @@ class UnrecordedIterations:
         self.loaded, self.any = loaded, False
 
     def run(self, recorder: Recorder, loop: RecordedLoop, done: int) -> bool:
-        """Run the iterations of ``loop`` after the first ``done``, and set the proxies to their results.
-
-        Return True if that succeeds.
-        """
+        """Run the iterations of ``loop`` after the first ``done``; return True, or False if that fails."""
         rest = rest_of_loop(recorder.graph, loop, done)
         held = (
             {}
@@ -202,11 +189,7 @@ _PLACES = ("numpy.argmax", "numpy.argmin", "numpy.ndarray.argmax", "numpy.ndarra
 
 
 def number_in(capture: CallCapture, array: Any) -> Any:
-    """Record that Python reads the element of a 0-d array, and return it as a traced number.
-
-    Also note in ``capture.reading`` that a number has become a symbol. Return None if the element is not
-    recorded as a symbol.
-    """
+    """Record that Python reads the element of a 0-d array, and return it as a traced number, or None."""
     is_open = (
         capture.reading.symbolic
         and array.ndim == 0
@@ -226,10 +209,7 @@ def fits_everywhere(number: Any) -> bool:
 
 
 def rounded_number(capture: CallCapture, array: Any) -> Any:
-    """Return ``round(array)`` as a traced int.
-
-    If that cannot be recorded, guard the elements of ``array`` and return a plain int.
-    """
+    """Return ``round(array)``, as a traced int if possible."""
     number = array if array._value in capture.weak else number_in(capture, array)
     if isinstance(number, float):
         number = number_in(capture, capture.ufunc(np.rint, "__call__", (number,), {}))
@@ -254,10 +234,7 @@ def decide_operands(capture: CallCapture, key: str, operands: tuple[Any, ...]) -
 
 
 def _has_float_power(capture: CallCapture, base: Any, exponent: Any) -> bool:
-    """Return True if ``base ** exponent`` is surely a float in Python.
-
-    A base that was read from an array may be guarded to stay positive or nonzero.
-    """
+    """Return True if ``base ** exponent`` is surely a float in Python."""
     if not any(isinstance(item, float) for item in (base, exponent)) or any(
         isinstance(item, complex) for item in (base, exponent)
     ):
@@ -282,10 +259,7 @@ def _is_whole(base: Any, exponent: Any) -> bool:
 
 
 def expect_as_read(capture: CallCapture, key: str, operands: Sequence[Any], result: Any) -> None:
-    """Guard numbers that Python has read from arrays where Python or NumPy may raise, but the targets do not.
-
-    A divisor must not be 0, and an index of numbers and slices must be in bounds.
-    """
+    """Guard numbers that Python has read from arrays where Python or NumPy may raise, but not the targets."""
     if is_traced(result) and result._value in capture.weak and key in _DIVISIONS and is_traced(operands[1]):
         _expect(capture, "__ne__", operands[1], 0)
     if key in _INDEXED:

@@ -65,11 +65,6 @@ _OF_TRACED = re.compile(rf"\b({TracedArray.__name__}|{TracedScalar.__name__})\b"
 
 
 def record(request: Request) -> Recording:
-    """Run ``request.function`` and return its recording (see :class:`graph_compiler.contracts.Frontend`).
-
-    The function may run several times. Raise :class:`TracingError` if state turns up in other locations each
-    time.
-    """
     with following_libraries(True):
         often, numbers = _changed_often(request)
     grown = (
@@ -158,11 +153,7 @@ def _give_up_numbers(hypotheses: NumpyHypotheses, problem: Exception) -> NumpyHy
 
 
 def _changed_often(request: Request) -> tuple[list[StatePlace], frozenset[Path]]:
-    """Return the numbers that become inputs: their locations outside the arguments, and paths of arguments.
-
-    They have changed between calls, or a loop counts to them. Locations in ``request.places`` are left out.
-    The numbers of this call may be noted in ``request.auto_dynamic``.
-    """
+    """Return the numbers that become inputs: locations outside the arguments, and paths in these."""
     counting = (
         counting_arguments(request.function, request.args, request.kwargs) if request.numbers else frozenset()
     )
@@ -179,9 +170,7 @@ def _changed_often(request: Request) -> tuple[list[StatePlace], frozenset[Path]]
 def _attempt(request: Request, hypotheses: NumpyHypotheses) -> tuple[Recording, list[StatePlace]]:
     """Run and record the function once. Return the recording, and locations of changed state.
 
-    These are the locations outside of the arguments that the function changed and that were no inputs; if
-    there are any, the recording is not valid. Arrays and state that the function changed are restored. Raise
-    :class:`TracingError` if it changed what the recording assumes constant.
+    If there are such locations, the recording is not valid.
     """
     numbers, grown = hypotheses.numbers, hypotheses.grown
     reading, views = hypotheses.reading, hypotheses.views
@@ -266,7 +255,6 @@ class _EnvironmentReads:
 
     globals: records the globals that are looked up by computed names.
     settings: records the settings of the process that are read.
-    seen: context manager that activates both.
     """
 
     def __init__(self, code: Reached, library: LibraryCode, capture: NumpyCapture) -> None:
@@ -366,12 +354,7 @@ def _output(capture: NumpyCapture, leaf: Any) -> Any:
 def _note_sharing(
     capture: NumpyCapture, graph: Graph, inputs: list[Any], count: int, views: StoredArrayViews
 ) -> None:
-    """Add assumptions to ``graph`` about identity, shared memory and strides of the inputs.
-
-    The first ``count`` inputs are arguments, the others state. Raise :class:`TracingError` if elements of a
-    written array share memory with other elements; ``views`` then gets the stored arrays for the next
-    attempt.
-    """
+    """Add assumptions to ``graph`` about identity, shared memory and strides of the inputs."""
     given = [id(item) for item in inputs]
     same = SameArray(
         tuple(

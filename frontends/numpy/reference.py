@@ -20,10 +20,7 @@ from .parameters import NumpyWeights
 
 
 def recorded(op: str, inputs: tuple[Any, ...], params: dict[str, Any], origin: Origin) -> Node:
-    """Return a recorded NumPy call that computes the canonical operation ``op``.
-
-    ``op`` may also be ``"array"``, whose result is a 0-d bool.
-    """
+    """Return a recorded NumPy call that computes the canonical operation ``op``."""
     made = Value("held", TRUTH) if op == "array" else canonical(op, inputs, params, origin).outputs[0]
     if op == "getitem":
         return Node(
@@ -67,8 +64,6 @@ def _range(array: Array) -> Range:
 def fresh(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> Array:
     """Return a random array of this ``shape`` and ``dtype``.
 
-    Integers, and most floats, lie between the bounds ``seen`` (see :func:`random_array`).
-
     >>> fresh((2,), "int64", (3.0, 3.0), seed=0)
     array([3, 3])
     """
@@ -76,10 +71,7 @@ def fresh(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> Array:
 
 
 def with_traits(array: Array, facts: Mapping[str, Any]) -> Array:
-    """Return an array equal to ``array`` whose axes lie in memory in the order of ``facts["packing"]``.
-
-    ``facts["packing"]`` lists the axes by decreasing stride, then 1 for each of them without a gap and 0 for
-    the others. Without such a tuple, or with a gap, return ``array`` itself.
+    """Return an array equal to ``array``, with the axes in the order of a ``facts["packing"]`` without gaps.
 
     >>> with_traits(np.zeros((2, 3)), {"packing": (1, 0, 1, 1)}).strides
     (8, 16)

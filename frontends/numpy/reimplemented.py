@@ -21,11 +21,7 @@ Recorded = Callable[[str], Callable[..., Any]]
 
 
 class IndexTrick:
-    """Replacement of ``np.r_`` or a similar object, whose indexing is recorded.
-
-    Outside of a recording, and for indices with strings, the original object is indexed. Otherwise
-    ``compute(recorded, items)`` computes the result with recorded calls.
-    """
+    """Replacement of ``np.r_`` or a similar object, whose indexing is recorded."""
 
     def __init__(
         self,
@@ -57,10 +53,7 @@ def _line(recorded: Recorded, item: Any) -> Any:
 
 
 def _parts(recorded: Recorded, items: Any) -> list[Any]:
-    """Return the items of an index of ``np.r_`` or the like as arrays with at least one axis.
-
-    Python numbers get the common dtype of all items.
-    """
+    """Return the items of an index of ``np.r_`` or the like as arrays with at least one axis."""
     found = [_line(recorded, item) for item in (items if isinstance(items, tuple) else (items,))]
     # Python numbers are passed as they are, because NumPy types them weakly.
     kind = np.result_type(
@@ -113,11 +106,7 @@ COMPUTED: dict[str, Callable[[Recorded, Any], Any]] = {
 
 
 class TracedVectorize:
-    """Replacement of an ``np.vectorize`` object while recording.
-
-    The function is called for single elements, or with a signature for parts, and its calls are recorded. The
-    sizes of the loop are guarded.
-    """
+    """Replacement of an ``np.vectorize`` object while recording, which calls its function part by part."""
 
     def __init__(self, recorded: Recorded, real: Any) -> None:
         self._recorded, self._real = recorded, real

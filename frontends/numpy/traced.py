@@ -23,11 +23,7 @@ from ...sizes import Size, SymbolicNumber, expression_of, hint_of
 
 
 class SizeNumber(SymbolicNumber):
-    """Symbolic number of a recording, which functions of NumPy accept.
-
-    capture: the recording.
-    expression: the number as an expression over sizes.
-    """
+    """Symbolic number of a recording, which functions of NumPy accept."""
 
     __slots__ = ("__weakref__", "capture", "expression")
 
@@ -183,10 +179,7 @@ class Traced:
 
 
 class TracedArray(Traced):
-    """Proxy for an ``np.ndarray``. Writes to its elements are recorded.
-
-    Assigning to an attribute such as ``shape`` raises :class:`TracingError`.
-    """
+    """Proxy for an ``np.ndarray``. Writes to its elements are recorded."""
 
     __slots__ = ()
 
@@ -285,12 +278,10 @@ Call = tuple[Callable[..., Any], tuple[Any, ...]]
 def clamp_index(function: Callable[..., Any], args: tuple[Any, ...]) -> Call:
     """Return ``function`` and ``args``, with traced integers out of bounds replaced by the last position.
 
-    In a region, these integers are computed from placeholders, so they need not be valid. An index other than
-    of numbers and slices is returned unchanged.
+    In a region, these integers are computed from placeholders, so they need not be valid.
     """
     if function not in (operator.getitem, operator.setitem):
         return function, args
-    # In a region these integers are computed from placeholders.
     array, index, *item = args
     parts = index if type(index) is tuple else (index,)
     inside = list(_clamped_parts(np.shape(seen_of(array)), parts))
@@ -323,11 +314,7 @@ _OF_MEMORY = {"W": "writeable", "O": "owndata", "A": "aligned"}
 
 
 class Flags:
-    """Flags of a traced array, as ``array.flags``.
-
-    Setting a flag raises :class:`TracingError`, as does reading ``writeable`` or ``owndata`` if it may differ
-    in other calls.
-    """
+    """Flags of a traced array, as ``array.flags``."""
 
     def __init__(self, array: Traced) -> None:
         self._array = array
@@ -368,11 +355,7 @@ class Flags:
 
 
 def share_memory(capture: Any, a: Any, b: Any, max_work: Any = None) -> bool:
-    """Return True if two arrays share memory, as for ``np.shares_memory``. ``max_work`` is ignored.
-
-    For two parts of one array that have elements, raise :class:`TracingError` unless one of them is all of
-    it.
-    """
+    """Return True if two arrays share memory, as ``np.shares_memory`` does."""
     one, other = seen_of(a), seen_of(b)
     if not (isinstance(one, np.ndarray) and isinstance(other, np.ndarray)) or owner_of(one) is not owner_of(
         other

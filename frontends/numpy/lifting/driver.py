@@ -80,10 +80,7 @@ class _NumpyLifter(Lifter):
             self._refuse_derivative(self.read(node.outputs[0]), guard.origin)
 
     def _refuse_derivative(self, elements: Value, origin: Origin) -> None:
-        """Make float and complex results raise if they are differentiated with respect to ``elements``.
-
-        The results in ``self.result`` are replaced.
-        """
+        """Make float and complex results raise if they are differentiated with respect to ``elements``."""
         # Python has read the elements as constants, so a derivative would be wrong.
         self.b.origin = origin
         message = (
@@ -161,10 +158,7 @@ def _are_constants(node: Node) -> bool:
 
 
 def _weak(nodes: Iterable[Node], known: set[Value]) -> set[Value]:
-    """Add the values that are Python numbers in the user's code to ``known``, and return ``known``.
-
-    Values in regions of ``nodes`` are included.
-    """
+    """Add the values that are Python numbers in the user's code to ``known``, and return ``known``."""
     for node in nodes:
         if node.record is not None and node.record.weak:
             known.update(node.outputs)

@@ -168,10 +168,7 @@ CONDITIONS: Conditions = {
 
 
 def expect_no_error(b: NumpyBuilder, made: Iterable[Node], errstate: Mapping[str, str]) -> None:
-    """Guard that the nodes ``made`` produce no infinity or NaN where ``errstate`` says that NumPy raises.
-
-    Either may be produced if an input has it. Underflow is not checked.
-    """
+    """Guard that ``made`` produces no infinity or NaN of its own where ``errstate`` lets NumPy raise."""
     tests = [
         *([b.isinf] if "raise" in (errstate.get("divide"), errstate.get("over")) else []),
         *([b.isnan] if errstate.get("invalid") == "raise" else []),
@@ -184,10 +181,7 @@ def expect_no_error(b: NumpyBuilder, made: Iterable[Node], errstate: Mapping[str
 
 
 def _unchanged(b: NumpyBuilder, test: Callable[[Value], Value], node: Node, value: Value) -> Value:
-    """Emit a bool that is False if ``test`` holds for an element of ``value`` and for none of the inputs.
-
-    The inputs are those of ``node`` that are floating or complex.
-    """
+    """Emit a bool that is False if ``test`` holds for an element of ``value`` and for none of the inputs."""
     told = b.logical_not(b.any(test(value)))
     for item in node.inputs:
         if isinstance(item, Value) and is_inexact(item.dtype):
@@ -234,11 +228,7 @@ _TRUTH = frozenset({"isfinite", "isinf", "isnan"})
 
 
 def operands_of(b: NumpyBuilder, ufunc: Any, operands: tuple[Any, ...], dtype: Any = None) -> tuple[Any, ...]:
-    """Cast operands to the dtypes of the inner loop that NumPy selects for ``ufunc``.
-
-    ``dtype`` is the wanted dtype of the results, or None. Python numbers may stay numbers, but at least one
-    operand becomes an array. Raise :class:`UnsupportedOperation` for an int that its dtype cannot hold.
-    """
+    """Cast operands to the dtypes of the inner loop that NumPy selects for ``ufunc``."""
     given = [_loop_type(b, item) for item in operands]
     # All operands are Python numbers.
     if not any(isinstance(kind, np.dtype) for kind in given):
@@ -277,11 +267,7 @@ def _operand(b: NumpyBuilder, item: Any, kind: str) -> Any:
 
 
 def elementwise(name: str, compute: Callable[..., Any], ufunc: Any = None) -> Callable[..., Any]:
-    """Register and return a row of the ufunc ``name``, which calls ``compute(b, *operands)``.
-
-    The operands are cast to the dtypes that NumPy selects for ``ufunc``, by default ``numpy.<name>``. For a
-    comparison with an int that the dtype of the array cannot hold, the result is constant.
-    """
+    """Register and return a row of the ufunc ``name``, which calls ``compute(b, *operands)``."""
     called = ufunc or getattr(np, name)
 
     def row(

@@ -126,8 +126,7 @@ rows.table({
 def _with_one_nan(b: NumpyBuilder, x: Value, hint: int, alone: bool) -> tuple[Value, ...]:
     """Return the sorted unique elements of ``x``, with all NaN merged into one.
 
-    If not ``alone``, also return the indices, the inverse and the counts. ``hint`` is the recorded number of
-    unique elements.
+    If not ``alone``, also return the indices, the inverse and the counts.
     """
     values, *others = (b.unique_values(x, hint=hint),) if alone else b.unique_all(x, hint=hint)
     nan = b.isnan(values)
@@ -310,11 +309,7 @@ for _name, _other in _NEUTRAL.items():
 
 
 def numpy_index(b: NumpyBuilder, x: Any, index: Any) -> Any:
-    """Return ``index`` as a tuple for :func:`read_index`, with lists as arrays.
-
-    Next to an index array, integers and 0-d arrays become arrays of one element, and a 0-d array of bool
-    raises :class:`UnsupportedOperation`.
-    """
+    """Return ``index`` as a tuple for :func:`read_index`, with lists as arrays."""
     items = list(index) if isinstance(index, tuple) else [index]
     items = [b.array(item) if _is_list(item) else item for item in items]
     if any(isinstance(item, Value) and item.ndim for item in items):

@@ -396,7 +396,6 @@ def _unstructured(name: str, assume_a: Any) -> None:
 
 
 def _solution(b: NumpyBuilder, y: Value, solve: Callable[[Value], Value]) -> Value:
-    """Return ``solve(y)``, where a vector ``y`` is passed and returned as a matrix of one column."""
     if y.ndim != 1:
         return solve(y)
     found = solve(b.reshape(y, shape=(y.shape[0], 1)))

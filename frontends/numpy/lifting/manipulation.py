@@ -16,11 +16,7 @@ from .table import NumpyBuilder, axes_of, axis_of, dtype_name, rows, shape_of
 
 
 def complete_shape(shape: tuple[Any, ...], total: Any) -> tuple[Any, ...]:
-    """Return ``shape`` with -1 replaced by the size that an array of ``total`` elements has there.
-
-    If another size is 0, ``total`` does not determine the missing size, and 0 is used. Without -1, return
-    ``shape`` itself.
-    """
+    """Return ``shape`` with -1 replaced by the size that an array of ``total`` elements has there."""
     places = [i for i, dim in enumerate(shape) if isinstance(dim, int) and dim == -1]
     if not places:
         return shape
@@ -282,11 +278,7 @@ def as_strided(
     subok: bool = False,
     writeable: bool = True,
 ) -> Any:
-    """Lift ``as_strided`` of an array in row-major order.
-
-    Raise :class:`UnsupportedOperation` without strides, and for strides that are no multiple of the item
-    size. Unless the result is empty, raise it also for negative strides and elements outside of ``x``.
-    """
+    """Lift ``as_strided`` of an array in row-major order."""
     from ....ops.dtypes import ITEMSIZE
 
     width = ITEMSIZE[x.dtype]

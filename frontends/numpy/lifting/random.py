@@ -15,10 +15,7 @@ Row = Callable[..., Any]
 
 
 def random_row(*names: str) -> Callable[[Row], Row]:
-    """Return a decorator that registers a row for functions of ``numpy.random`` and methods of generators.
-
-    A method is lifted like the function of its name; the row does not get the generator.
-    """
+    """Return a decorator that registers a row for functions of ``numpy.random`` and methods of generators."""
 
     def register(row: Row) -> Row:
         @functools.wraps(row)

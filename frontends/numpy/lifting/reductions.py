@@ -265,11 +265,7 @@ def _spread(op: str) -> Callable[..., Any]:
 def _variance_about(
     b: NumpyBuilder, x: Value, center: Any, axis: Any, by: Any, keepdims: Any, where: Any
 ) -> Value:
-    """Compute the variance of the elements that ``where`` selects.
-
-    It is taken about ``center``, or about their mean if ``center`` is ``_ALL``. The divisor is their number
-    minus ``by``, and at least 0. Raise :class:`UnsupportedOperation` for complex numbers.
-    """
+    """Compute the variance of the elements that ``where`` selects, about ``center`` or their mean."""
     if is_complex(x.dtype):
         raise UnsupportedOperation("where= and mean= of the variance of complex numbers have no row")
     if center is _ALL:

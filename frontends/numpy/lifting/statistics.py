@@ -20,10 +20,9 @@ from .table import NumpyBuilder, axes_of, axis_of, rows
 
 # ------------------------------------------------------------------------------------------- order statistics
 def _merge_axes(b: NumpyBuilder, x: Value, axis: Any) -> tuple[Value, int | None, tuple[int, ...] | None]:
-    """Merge the axes in ``axis`` into one new last axis.
+    """Merge several axes into one new last axis.
 
-    Return the array, the index of the axis to reduce and the normalized axes. A single axis stays where it
-    is. If ``axis`` is None, return ``x`` itself, None and None.
+    Return the array, the index of the axis to reduce and the normalized axes; both are None for all axes.
     """
     axes = axes_of(axis, x.ndim)
     if axes is None or len(axes) == 1:
@@ -84,8 +83,7 @@ def _quantile(scale: float, skip_nan: bool) -> Callable[..., Any]:
 def _linear_level(b: NumpyBuilder, level: Any, size: Any, kind: str, alpha: float, beta: float) -> Value:
     """Return the level whose linear quantile is the quantile at ``level`` by another continuous method.
 
-    ``alpha`` and ``beta`` are the method's parameters, and ``size`` is the number of elements. The result has
-    the dtype ``kind`` and is clipped to [0, 1].
+    ``alpha`` and ``beta`` are the method's parameters, and ``size`` is the number of elements.
     """
     count = b.array(size, kind)
     place = b.subtract(
@@ -130,10 +128,7 @@ def _median(skip_nan: bool) -> Callable[..., Any]:
 
 
 def _middle(b: NumpyBuilder, x: Value, axis: int, skip_nan: bool) -> Value:
-    """Return the medians along ``axis``: the middle of each sorted line, or the mean of the middle two.
-
-    It is NaN for a line without elements or with a NaN. With ``skip_nan``, NaN are left out first.
-    """
+    """Return the medians along ``axis``, without NaN if ``skip_nan``."""
     size, rest = x.shape[axis], tuple(dim for place, dim in enumerate(x.shape) if place != axis)
     if not hint_of(size):
         b.fix(size)
@@ -478,11 +473,7 @@ def _slope(b: NumpyBuilder, x: Value, axis: int, step: Any, edge_order: int) -> 
 
 
 def _slope_between(b: NumpyBuilder, x: Value, axis: int, steps: Value, edge_order: int) -> Value:
-    """Compute the derivative along ``axis`` from the parabola through each point and its two neighbours.
-
-    ``steps`` are the distances between neighbours. At both ends, the derivative is that of the nearest
-    parabola if ``edge_order`` is 2, and otherwise a difference quotient.
-    """
+    """Compute the derivative along ``axis`` from the parabola through each point and its two neighbours."""
     before, after = cut(b, steps, axis, None, -1), cut(b, steps, axis, 1, None)
     both, across = b.add(before, after), b.multiply(before, after)
     low, high = b.multiply(before, both), b.multiply(after, both)

@@ -27,10 +27,7 @@ Ends = tuple[Any, Any]
 
 
 def bounds_of(b: Builder, x: Any) -> Ends | None:
-    """Return inclusive lower and upper bounds of an integer or of the elements of an array, or None.
-
-    The bounds need not be tight.
-    """
+    """Return lower and upper bounds of an integer or of the elements of an array, or None."""
     if not isinstance(x, Value):
         return (x, x) if isinstance(x, (int, Size)) else None
     made = b.maker(x)
@@ -124,10 +121,6 @@ class NumpyBuilder(RaisingBuilder):
         return str(np.result_type(*map(self.type_of, operands)).name)
 
     def refuse_outside(self, index: Value, size: Any) -> None:
-        """Guard that the integers ``index`` are in ``[-size, size)``, unless their known bounds show this.
-
-        If these bounds are constants, ``size`` may be guarded instead.
-        """
         ends = bounds_of(self, index)
         if ends is None or not self._are_inside(*ends, size):
             # Narrow dtypes may not hold the size.
@@ -136,10 +129,7 @@ class NumpyBuilder(RaisingBuilder):
             self.expect(self.all(inside) if inside.ndim else inside, True)
 
     def refuse_negative(self, x: Value) -> None:
-        """Guard that the integers ``x`` are not negative, unless their dtype or known bounds show this.
-
-        Elements that are not ``chosen`` may be negative.
-        """
+        """Guard that the ``chosen`` integers in ``x`` are not negative, unless known bounds show this."""
         ends = bounds_of(self, x)
         if x.dtype not in UNSIGNED and (ends is None or not nonnegative(ends[0])):
             inside = self.greater_equal(x, 0)
@@ -148,11 +138,7 @@ class NumpyBuilder(RaisingBuilder):
             self.expect(self.all(inside) if inside.ndim else inside, True)
 
     def _are_inside(self, low: Any, high: Any, size: Any) -> bool:
-        """Return True if ``low`` to ``high`` are provably valid indices of an axis of ``size``.
-
-        For constant bounds that are valid only at some sizes, the recorded one among them, guard ``size`` and
-        return True. False means invalid or not proven.
-        """
+        """Return True if ``low`` to ``high`` are valid indices for ``size``, which may be guarded for it."""
         spare = [each for each in (low + size, size - 1 - high) if not nonnegative(each)]
         if any(hint_of(each) < 0 for each in spare) or (
             spare and not (isinstance(low, int) and isinstance(high, int))
@@ -163,10 +149,7 @@ class NumpyBuilder(RaisingBuilder):
         return True
 
     def array(self, x: Any, dtype: str | None = None) -> Value:
-        """Convert ``x``, a number, a value, or a nested list or tuple of both, to a value.
-
-        The default ``dtype`` of a list is the common dtype of its items, or float64 if it has none.
-        """
+        """Convert ``x``, a number, a value, or a nested list or tuple of both, to a value."""
         if isinstance(x, (list, tuple)):
             if not _flat(x):
                 return self.zeros(shape=np.shape(x), dtype=dtype or "float64")
