@@ -322,7 +322,6 @@ def packages() -> frozenset[str]:
 
 @functools.cache
 def stateless_modules() -> frozenset[str]:
-    """Return the packages and modules of the known sources whose objects hold no state of the user's."""
     return frozenset(
         module
         for entry in frontends.known().values()

@@ -213,7 +213,6 @@ class RaisingBuilder(Builder):
             self.steps.pop()
 
     def next_key(self) -> Any:
-        """Return a new random key for ``self.generator``."""
         key, index = self.stream(self.generator)
         if key is self.graph.randomness.key:
             self.last_key = index

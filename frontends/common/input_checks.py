@@ -97,7 +97,6 @@ LINEAR_ALGEBRA: Conditions = {
 
 
 def expect_elements(b: RaisingBuilder, made: Iterable[Node], conditions: Conditions) -> None:
-    """Guard that the operations ``made`` of one call satisfy their ``conditions`` at all elements."""
     for node in made:
         condition = conditions[node.op](b, node) if node.op in conditions else None
         if condition is not None:

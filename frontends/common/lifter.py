@@ -228,7 +228,6 @@ class Lifter:
 
     # ------------------------------------------------------------------------------ graph
     def run(self) -> Graph:
-        """Return the canonical graph, or raise :class:`UnsupportedOperation`."""
         graph, b = self.recorded, self.b
         if reason := graph.demands.source_only:
             raise UnsupportedOperation(reason)

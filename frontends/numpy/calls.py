@@ -242,7 +242,6 @@ def is_operand_call(key: str) -> bool:
 def normalize_arguments(
     capture: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return the arguments of a call in the form in which they are recorded."""
     key = row_key(name)
     args, kwargs = map_structure(_scalar, args), map_structure(_scalar, kwargs)
     names = _positional_names(key)
@@ -430,7 +429,6 @@ class Inputs:
         self.made: list[Any] = []
 
     def enter(self, name: str, item: Any) -> Any:
-        """Add an input named ``name`` and return its traced replacement."""
         if type(item) in NUMBER_DTYPES:
             self.made.append(None)
             value = self._capture.recorder.add_number(name, NUMBER_DTYPES[type(item)])

@@ -261,7 +261,6 @@ class NumpyCapture:
 
     # ------------------------------------------------------------------------------ entry points
     def ufunc(self, ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Record a call of a ufunc (``method`` is ``__call__``) or of one of its methods."""
         name = name_of(ufunc)
         if name is None:
             raise TracingError(
@@ -275,7 +274,6 @@ class NumpyCapture:
         return self.record(name if method == "__call__" else f"{name}.{method}", called, inputs, kwargs)
 
     def function(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Record a call of a public function of NumPy and return its result."""
         name = name_of(function)
         if name is None and function.__module__.startswith(PYTHON_MODULES):
             # ``__wrapped__`` is the function without the dispatch that has led here.
@@ -311,7 +309,6 @@ class NumpyCapture:
         )
 
     def operator(self, name: str, compute: Callable[..., Any], *operands: Any) -> Any:
-        """Run an operator, record it if an operand is traced, and return its result."""
         if any(isinstance(item, (str, dict, set)) for item in operands):
             return NotImplemented
         operands = decide_operands(self, row_key(METHOD + name), operands)

@@ -456,7 +456,6 @@ def _by_identity() -> dict[int, Any]:
 
 @_per_loaded_module
 def _replaced_functions() -> list[tuple[Any, Any]]:
-    """Return pairs of a function or object that user code may import by name, and its replacement."""
     of_lists = [
         (item, _of_lists(item))
         for module in _module_shims()

@@ -209,7 +209,6 @@ def fits_everywhere(number: Any) -> bool:
 
 
 def rounded_number(capture: CallCapture, array: Any) -> Any:
-    """Return ``round(array)``, as a traced int if possible."""
     number = array if array._value in capture.weak else number_in(capture, array)
     if isinstance(number, float):
         number = number_in(capture, capture.ufunc(np.rint, "__call__", (number,), {}))

@@ -273,7 +273,6 @@ def _plain(leaf: Any) -> Any:
 
 
 def write(leaves: Mapping[str, Any], path: Path) -> None:
-    """Write results to a file in the format of its suffix, one of ``SUFFIXES``."""
     if path.suffix == ".json":
         path.write_text(json.dumps(as_json(leaves)), "utf-8")
         return
@@ -293,7 +292,6 @@ def write(leaves: Mapping[str, Any], path: Path) -> None:
 
 
 def check_path(path: Path, suffixes: tuple[str, ...], force: bool) -> Path:
-    """Check the suffix and folder of ``path``, and that it is free or ``force`` is set; return it."""
     if suffixes and path.suffix not in suffixes:
         raise WrongInput(f"{path} is to be one of {', '.join(suffixes)}")
     if not path.resolve().parent.is_dir():

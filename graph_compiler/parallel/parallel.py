@@ -160,7 +160,6 @@ class ShardedCall:
         )
 
     def require_even(self) -> None:
-        """Raise ``CallMismatch`` unless the first axes of split arrays have one size that can be split."""
         count = self._parts
         batches = [place for place, is_split in enumerate(self.split) if is_split]
         for place in batches:

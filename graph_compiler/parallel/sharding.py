@@ -27,7 +27,6 @@ from .rules import layouts_of, names_in, require_fit
 
 
 def engine_named(framework: str, what: str) -> Parallelism:
-    """Return the parallel engine of ``framework``, or raise ``NotCompilable`` if it has none."""
     found = backend_of(framework).parallelism()
     if found is None:
         others = [

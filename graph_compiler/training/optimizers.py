@@ -151,7 +151,6 @@ def _function(own: Any) -> Rate:
 
 @forwards
 def evaluate_rate(rate: Rate, step: int) -> float:
-    """Return the learning rate after ``step`` updates as a finite float, or raise an error."""
     try:
         found = float(rate(step))
     # The schedule is the user's function, and may raise anything.

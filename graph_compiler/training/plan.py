@@ -45,8 +45,6 @@ class Batch:
 
 
 class BatchFlattener:
-    """Flattener of the batches of a graph."""
-
     def __init__(self, graph: Graph) -> None:
         self._graph, self._target = graph, graph._pipeline.target.target
         self._kinds = dict.fromkeys(self._target.array_types, type)
