@@ -56,7 +56,7 @@ class RaisingBuilder(Builder):
     masks: dtypes of index arrays that are boolean masks.
     lists_are_tuples: True if some lists index several axes, as tuples do.
     generator: the random generator that the current call names; None for the default one.
-    reads_numbers: True once the function has read Python numbers from arrays.
+    reads_numbers: True once ``read`` has read a Python number from an array.
     fixed: size expressions over numbers read from arrays that are guarded to equal their recorded values.
     last_key: index of the last key derived from the key of the graph; -1 if there is none.
     steps: indices of the current iterations and calls of the enclosing regions that draw random numbers,
@@ -95,11 +95,7 @@ class RaisingBuilder(Builder):
         raise NotImplementedError
 
     def array(self, x: Any, dtype: str | None = None) -> Value:
-        """Return ``x``, a value, number or size, as a value of ``dtype``.
-
-        Without ``dtype``, a value is returned unchanged, and anything else has the dtype of
-        ``result_type(x)``. Numbers and sizes become 0-d arrays.
-        """
+        """Convert ``x``, a value, number or size, to a value of ``dtype``, by default its own."""
         if isinstance(x, Value):
             return x if dtype is None else self.cast(x, dtype)
         dtype = dtype or self.result_type(x)
@@ -114,7 +110,7 @@ class RaisingBuilder(Builder):
         return self.array(x, dtype) if isinstance(x, Value) or is_read(x) else convert_number(x, dtype)
 
     def settled(self, spec: ArraySpec) -> ArraySpec:
-        """Return ``spec`` with long sizes unknown, and ``Unknown.if_equal`` decided if possible."""
+        """Return ``spec`` with size expressions heavier than ``HEAVIEST`` replaced by unknown sizes."""
         return ArraySpec(tuple(map(self._settled, spec.shape)), spec.dtype)
 
     def _settled(self, dim: Any) -> Any:
@@ -145,10 +141,7 @@ class RaisingBuilder(Builder):
             self.guard(apply("eq", size, wanted if hint_of(size) == hint_of(wanted) else 1))
 
     def guard(self, condition: Any) -> None:
-        """Guard that ``condition`` on sizes holds, unless it always does or is guarded already.
-
-        Do nothing for a Python bool.
-        """
+        """Guard that ``condition`` on sizes holds, unless it is a bool, provable, or guarded already."""
         if self._always_holds(condition):
             return
         if isinstance(condition, Size) and not any(
@@ -189,10 +182,7 @@ class RaisingBuilder(Builder):
         """
 
     def index_out_of_bounds(self, index: Any, size: Any) -> None:
-        """Handle a scalar index that was out of bounds while recording.
-
-        The default does nothing, which leaves the error to the target.
-        """
+        """Handle a scalar index that was out of bounds while recording; the default does nothing."""
 
     def indices_of_axis(self, axis_name: str) -> Value:
         """Return the indices of the devices along the axis ``axis_name``, as one array for the graph."""
@@ -205,7 +195,7 @@ class RaisingBuilder(Builder):
 
     @contextmanager
     def step(self, number: Value) -> Iterator[None]:
-        """Derive the random keys of the ``with`` block also from ``number``."""
+        """Derive random keys in the ``with`` block also from ``number``, that of an iteration or call."""
         self.steps.append(number)
         try:
             yield
@@ -248,10 +238,6 @@ class RaisingBuilder(Builder):
 
 
 def convert_number(item: Any, dtype: str) -> Any:
-    """Convert the number or size ``item`` to a number for arrays of ``dtype``.
-
-    Sizes stay symbolic. Python integers wrap around (-1 is 255 for uint8).
-    """
     if isinstance(item, Size):
         return apply("ne", item, 0) if dtype == "bool" and item.type is not bool else item
     if dtype == "bool":

@@ -20,6 +20,8 @@ def lift_digamma(b: Any, x: Value) -> Any:
 def lift_polygamma(b: Any, degree: float, x: Value, at_infinity: float) -> Any:
     """Compute the derivative of order ``degree`` of the digamma function.
 
+    The result is NaN for a negative or fractional ``degree``.
+
     at_infinity: value at infinity, for a positive integer ``degree``.
     """
     if degree < 0 or not float(degree).is_integer():

@@ -37,7 +37,10 @@ def holds_with_guard(b: RaisingBuilder, small: Any, large: Any) -> bool:
 
 
 def index_inside(b: RaisingBuilder, index: Any, size: Any) -> Any:
-    """Return an int or a size as an item of a ``getitem`` key, and guard that it is in bounds."""
+    """Return the int or size ``index`` as an item of a ``getitem`` key, and guard that it is in bounds.
+
+    If it was out of bounds while recording, call ``b.index_out_of_bounds``.
+    """
     if isinstance(index, Size) and _is_negative_with_guard(b, index):
         index = index + size
         if not holds_with_guard(b, 0, index):
@@ -391,7 +394,7 @@ class Selection:
 def with_positive_steps(b: RaisingBuilder, x: Value, index: Any) -> tuple[Value, tuple[int, ...], Any]:
     """Replace slices with negative int steps by slices with positive steps of a flipped array.
 
-    Return the flipped ``x``, the axes that were flipped, and the new index.
+    Return the array, the axes that were flipped, and the new index.
     """
     if not any(
         isinstance(item, slice) and isinstance(item.step, int) and item.step < 0 for item in _items(b, index)
@@ -517,7 +520,7 @@ def _flat(item: Any) -> Any:
 
 
 def _plain(b: RaisingBuilder, item: Any) -> Any:
-    """Normalize an index item; a known mask becomes a tuple of index tuples, one for each axis."""
+    """Normalize an item of an index for :func:`select`."""
     is_single = isinstance(item, np.ndarray) and item.ndim == 0 and item.dtype == bool
     if is_single or isinstance(item, (bool, np.bool_)):
         return bool(item)

@@ -120,11 +120,7 @@ class RegionLifter(Protocol):
 
 
 class LiftedDerivative:
-    """Lifting of one ``custom_derivative`` node.
-
-    If the derivative rule cannot be lifted, only the function is, and taking a gradient of its results
-    raises.
-    """
+    """Lifting of one ``custom_derivative`` node, without its rule if the rule has no translation."""
 
     def __init__(self, lifter: RegionLifter, node: Node) -> None:
         self.lifter, self.node = lifter, node
@@ -132,7 +128,7 @@ class LiftedDerivative:
         self.differentiated = [self.operands[place] for place in node.params["differentiated"]]
 
     def run(self) -> tuple[Value, ...] | None:
-        """Return the results of the node, or None if its function cannot be lifted."""
+        """Lift the node and return its results, or None after adding the reasons to ``lifter.problems``."""
         lifter = self.lifter
         problems, guards, nodes = len(lifter.problems), len(lifter.result.guards), len(lifter.result.nodes)
         try:
@@ -147,7 +143,6 @@ class LiftedDerivative:
         return made
 
     def _refused(self, reason: str) -> tuple[Value, ...] | None:
-        """Lift the function alone and return its results, marked to raise if a gradient is taken."""
         lifter, function = self.lifter, self.node.regions[0]
         problems = len(lifter.problems)
         lifter.current_values.update(zip(function.block.inputs, self.operands))
@@ -237,10 +232,7 @@ _NUMBER = ArraySpec((), "int32")
 
 
 class LiftedRegions:
-    """Lifting of the regions of one graph.
-
-    The graph's own builder writes the regions, so they share its sizes and guards.
-    """
+    """Lifting of nodes with regions, in which calls of one function can share a body."""
 
     def __init__(self, lifter: RegionLifter) -> None:
         self.lifter = lifter
@@ -429,7 +421,10 @@ class LiftedRegions:
     def keep_checks(
         self, since: int, inputs: Sequence[Value], nodes: list[Node], is_branch: bool = False
     ) -> None:
-        """Move guards of a block, from ``since`` on, into ``nodes`` as checks, except on outer sizes."""
+        """Move the guards ``result.guards[since:]``, which a block has added, into ``nodes`` as checks.
+
+        Guards on sizes of the enclosing scope may stay guards.
+        """
         guards = self.lifter.result.guards
         found, guards[since:] = guards[since:], []
         made = {*inputs, *(value for node in nodes for value in node.outputs)}

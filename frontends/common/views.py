@@ -194,8 +194,7 @@ _MOST_ATTEMPTS = 4
 class StoredViews(Generic[Array]):
     """Views that earlier attempts at one recording have found, with their owners.
 
-    A module that stores ``self.row = self.table[0]`` has two names for one memory. Once an attempt shows
-    that both are used and one is written to, the next attempt records the row as a view of the table.
+    For instance, a module that stores ``self.row = self.table[0]`` has two names for one memory.
 
     >>> import numpy as np
     >>> class Views(StoredViews):
@@ -322,7 +321,10 @@ def view_recipe(
 def views_among(
     arrays: Sequence[Any], is_view: Callable[[Any, Any], bool], rank: Callable[[Any], Any]
 ) -> dict[int, tuple[Any, Any]]:
-    """Map the ``id`` of each array that is a view of another to the pair of both."""
+    """Find arrays of which the others in their memory are views; map each view's ``id`` to it and its owner.
+
+    Arrays of higher ``rank`` are tried as owners first.
+    """
     found: dict[int, tuple[Any, Any]] = {}
     for owner in sorted(arrays, key=rank, reverse=True):
         if id(owner) not in found:

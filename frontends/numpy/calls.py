@@ -304,7 +304,10 @@ def _argument(key: str, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 
 
 def written_arrays(capture: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-    """Return the arrays that a call writes to: those in ``out``, and the first one of writing functions."""
+    """Return the arrays that a call writes to.
+
+    Raise :class:`TracingError` if one of them is not traced.
+    """
     out = kwargs.get("out")
     targets = [item for item in (out if isinstance(out, tuple) else (out,)) if item is not None]
     in_place = name in _WRITTEN or name.endswith(".at")

@@ -195,7 +195,7 @@ class NumpyCapture:
     loops: marks of the loops that run.
     weak: values that are Python numbers in the user's code.
     read: those of ``weak`` that Python code has read from arrays or computed from such numbers.
-    reads_layout: True once the function asks for the memory layout of an array.
+    reads_layout: True once the memory layout of an array was read.
     by_strides: arguments and results of calls that return a view or a copy, depending on strides.
     row_major: the values that may not be row-major at every size.
     """

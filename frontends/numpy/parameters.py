@@ -31,10 +31,10 @@ from .traced import is_traced
 
 
 class ChangedState:
-    """State that a function changes and that is no parameter.
+    """State outside the arguments that becomes inputs of the graph.
 
     places: locations of the state, except those inside of an object at another location.
-    values: the objects at ``places`` right after :meth:`enter`, before the function runs; empty before that.
+    values: the objects at ``places`` right after :meth:`enter`.
     """
 
     def __init__(self, places: Sequence[StatePlace]) -> None:
@@ -43,7 +43,7 @@ class ChangedState:
         self._trees: tuple[Tree, ...] = ()
 
     def enter(self, inputs: Inputs, list_shims: ListShims) -> None:
-        """Replace each array in the locations, and each number that becomes an input, by a traced input."""
+        """Replace arrays and numbers in the locations by traced inputs, and set ``values``."""
         trees: list[Tree] = []
         values: list[Any] = []
         for place in self.places:
@@ -335,7 +335,10 @@ class NumpyWeights(contracts.Weights):
 
     # ------------------------------------------------------------------------------ while recording
     def enter(self, capture: Any, kept: ChangedState, inputs: Inputs, list_shims: ListShims) -> None:
-        """Replace reachable numeric arrays, generators and functions of NumPy by what records their use."""
+        """Replace reachable arrays, generators and functions of NumPy by what records their use.
+
+        Raise :class:`TracingError` if a part of the state in ``kept`` is stored elsewhere, too.
+        """
         self.kept, self._list_shims = kept, list_shims
         own, inside = (
             kept.parts(),

@@ -28,17 +28,13 @@ from .traced import Traced, TracedScalar, hint, is_traced, proxy_of, seen_of, sh
 
 
 class ElementGuards:
-    """Guards on elements of arrays, which Python code reads.
-
-    recorder: the graph under construction.
-    here: returns the place in the user's code that reads them.
-    """
+    """Guards on elements of arrays that Python code reads."""
 
     def __init__(self, recorder: Recorder, here: Callable[[], Origin]) -> None:
         self._recorder, self._here = recorder, here
 
     def guard_only(self, array: Any, convert: Callable[[Any], Any], answer: Any) -> Any:
-        """Guard the only element of ``array``, and return ``answer``, which ``convert`` returned for it."""
+        """Guard that ``convert`` of the only element of ``array`` stays ``answer``, and return ``answer``."""
         is_whole = convert in (int, operator.index) and is_floating(array.dtype.name)
         # Floats that int64 does not hold are integers themselves.
         fits = is_whole and abs(array._seen) < 2.0**63

@@ -153,7 +153,7 @@ def _give_up_numbers(hypotheses: NumpyHypotheses, problem: Exception) -> NumpyHy
 
 
 def _changed_often(request: Request) -> tuple[list[StatePlace], frozenset[Path]]:
-    """Return the numbers that become inputs: locations outside the arguments, and paths in these."""
+    """Return the numbers that become inputs: locations outside the arguments, and paths of arguments."""
     counting = (
         counting_arguments(request.function, request.args, request.kwargs) if request.numbers else frozenset()
     )
@@ -168,7 +168,7 @@ def _changed_often(request: Request) -> tuple[list[StatePlace], frozenset[Path]]
 
 
 def _attempt(request: Request, hypotheses: NumpyHypotheses) -> tuple[Recording, list[StatePlace]]:
-    """Run and record the function once. Return the recording, and locations of changed state.
+    """Run and record the function once. Return the recording, and locations of changed state that it lacks.
 
     If there are such locations, the recording is not valid.
     """
@@ -354,7 +354,11 @@ def _output(capture: NumpyCapture, leaf: Any) -> Any:
 def _note_sharing(
     capture: NumpyCapture, graph: Graph, inputs: list[Any], count: int, views: StoredArrayViews
 ) -> None:
-    """Add assumptions to ``graph`` about identity, shared memory and strides of the inputs."""
+    """Add assumptions to ``graph`` about identity, shared memory and strides of the inputs.
+
+    The first ``count`` inputs are arguments, the others state. Raise :class:`TracingError` if memory that is
+    written to is shared.
+    """
     given = [id(item) for item in inputs]
     same = SameArray(
         tuple(

@@ -1,11 +1,4 @@
-"""Python statements as regions of a NumPy recording.
-
-See :class:`graph_compiler.recording.control_flow.Regions`.
-
-A region is recorded on copies of its inputs. The results of a node that is in no region are those of the
-iterations that Python runs now, on real arrays. Writes to arrays of the enclosing scope go to copies, which
-the node returns too; after it, a recorded call copies them into the arrays.
-"""
+"""Python's branches and loops as regions of a NumPy recording, recorded on copies of their inputs."""
 
 from __future__ import annotations
 

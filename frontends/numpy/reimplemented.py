@@ -106,7 +106,7 @@ COMPUTED: dict[str, Callable[[Recorded, Any], Any]] = {
 
 
 class TracedVectorize:
-    """Replacement of an ``np.vectorize`` object while recording, which calls its function part by part."""
+    """Replacement of an ``np.vectorize`` object while recording."""
 
     def __init__(self, recorded: Recorded, real: Any) -> None:
         self._recorded, self._real = recorded, real

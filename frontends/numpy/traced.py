@@ -1,7 +1,6 @@
 """Proxies for NumPy arrays and scalars while a function is recorded, with their sizes and layouts.
 
-They are no arrays, so C code has no memory to read their elements from. They pass ``isinstance`` checks for
-the class that they replace.
+They are no arrays, so C code has no memory to read their elements from.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ def hint(item: Any) -> Any:
 
 # ----------------------------------------------------------------------------------------------------- traced
 class Traced:
-    """Proxy for a NumPy array or scalar while recording.
+    """Proxy for a NumPy array or scalar, or a Python number, while recording.
 
     _capture: the recording that the proxy belongs to.
     _seen: the array or scalar with its current elements.
@@ -199,7 +198,7 @@ class TracedArray(Traced):
 
 
 class TracedScalar(Traced):
-    """Proxy for a NumPy scalar such as ``np.float64``, which is immutable."""
+    """Proxy for a NumPy scalar or a Python number, which are immutable."""
 
     __slots__ = ()
 
@@ -276,10 +275,7 @@ Call = tuple[Callable[..., Any], tuple[Any, ...]]
 
 
 def clamp_index(function: Callable[..., Any], args: tuple[Any, ...]) -> Call:
-    """Return ``function`` and ``args``, with traced integers out of bounds replaced by the last position.
-
-    In a region, these integers are computed from placeholders, so they need not be valid.
-    """
+    """Move traced integers out of bounds, in an index of numbers and slices, to the ends of their axes."""
     if function not in (operator.getitem, operator.setitem):
         return function, args
     array, index, *item = args
@@ -355,7 +351,10 @@ class Flags:
 
 
 def share_memory(capture: Any, a: Any, b: Any, max_work: Any = None) -> bool:
-    """Return True if two arrays share memory, as ``np.shares_memory`` does."""
+    """Return True if two arrays share memory, as for ``np.shares_memory``.
+
+    Raise :class:`TracingError` if that may depend on sizes.
+    """
     one, other = seen_of(a), seen_of(b)
     if not (isinstance(one, np.ndarray) and isinstance(other, np.ndarray)) or owner_of(one) is not owner_of(
         other

@@ -228,7 +228,10 @@ _TRUTH = frozenset({"isfinite", "isinf", "isnan"})
 
 
 def operands_of(b: NumpyBuilder, ufunc: Any, operands: tuple[Any, ...], dtype: Any = None) -> tuple[Any, ...]:
-    """Cast operands to the dtypes of the inner loop that NumPy selects for ``ufunc``."""
+    """Convert operands to the dtypes of the inner loop that NumPy selects for ``ufunc``.
+
+    ``dtype`` is the wanted dtype of the results, or None.
+    """
     given = [_loop_type(b, item) for item in operands]
     # All operands are Python numbers.
     if not any(isinstance(kind, np.dtype) for kind in given):
@@ -267,7 +270,10 @@ def _operand(b: NumpyBuilder, item: Any, kind: str) -> Any:
 
 
 def elementwise(name: str, compute: Callable[..., Any], ufunc: Any = None) -> Callable[..., Any]:
-    """Register and return a row of the ufunc ``name``, which calls ``compute(b, *operands)``."""
+    """Register and return a row of the ufunc ``name``, for operands of the dtypes that NumPy selects.
+
+    ``ufunc`` is ``numpy.<name>`` by default.
+    """
     called = ufunc or getattr(np, name)
 
     def row(

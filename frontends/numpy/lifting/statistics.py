@@ -22,7 +22,7 @@ from .table import NumpyBuilder, axes_of, axis_of, rows
 def _merge_axes(b: NumpyBuilder, x: Value, axis: Any) -> tuple[Value, int | None, tuple[int, ...] | None]:
     """Merge several axes into one new last axis.
 
-    Return the array, the index of the axis to reduce and the normalized axes; both are None for all axes.
+    Return the array, the axis to reduce and the normalized axes; None for both axes if ``axis`` is None.
     """
     axes = axes_of(axis, x.ndim)
     if axes is None or len(axes) == 1:
@@ -128,7 +128,7 @@ def _median(skip_nan: bool) -> Callable[..., Any]:
 
 
 def _middle(b: NumpyBuilder, x: Value, axis: int, skip_nan: bool) -> Value:
-    """Return the medians along ``axis``, without NaN if ``skip_nan``."""
+    """Return the medians along ``axis``, of the elements that are not NaN if ``skip_nan``."""
     size, rest = x.shape[axis], tuple(dim for place, dim in enumerate(x.shape) if place != axis)
     if not hint_of(size):
         b.fix(size)
@@ -473,7 +473,7 @@ def _slope(b: NumpyBuilder, x: Value, axis: int, step: Any, edge_order: int) -> 
 
 
 def _slope_between(b: NumpyBuilder, x: Value, axis: int, steps: Value, edge_order: int) -> Value:
-    """Compute the derivative along ``axis`` from the parabola through each point and its two neighbours."""
+    """Compute the derivative along ``axis`` as ``np.gradient`` does for unequal distances ``steps``."""
     before, after = cut(b, steps, axis, None, -1), cut(b, steps, axis, 1, None)
     both, across = b.add(before, after), b.multiply(before, after)
     low, high = b.multiply(before, both), b.multiply(after, both)

@@ -27,7 +27,7 @@ Ends = tuple[Any, Any]
 
 
 def bounds_of(b: Builder, x: Any) -> Ends | None:
-    """Return lower and upper bounds of an integer or of the elements of an array, or None."""
+    """Return inclusive lower and upper bounds of an integer or of the elements of an array, or None."""
     if not isinstance(x, Value):
         return (x, x) if isinstance(x, (int, Size)) else None
     made = b.maker(x)
