@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import Any, NamedTuple
 
-from ...errors import GraphCompilerError, SourceNotFound
+from ...errors import GraphCompilerError, SourceNotFound, TracingError
 from ...registration import FrontendEntry, frameworks_by_package, frontends, responds_to, trait
 from ...trees import iterate_structure
 from ..code.names import HANDLERS, names_read, texts_of
@@ -334,20 +334,21 @@ def _is_unknown(package: str) -> bool:
 
 @contextmanager
 def telling_framework(obj: Any, written_in: str) -> Iterator[None]:
-    """Replace a ``TypeError`` of the block by ``SourceNotFound`` if ``obj`` is of another framework."""
+    """Replace a ``TypeError`` of the block, even if a frontend explained it, by ``SourceNotFound`` if ``obj`` is of another framework."""
     try:
         yield
-    except TypeError as problem:
-        found = (
-            [] if isinstance(problem, GraphCompilerError) else _told(_of_object(obj), (), frontends.known())
-        )
+    except (TypeError, TracingError) as problem:
+        # A frontend may have explained the TypeError.
+        said = problem.__cause__ if isinstance(problem, TracingError) else problem
+        is_plain = isinstance(said, TypeError) and not isinstance(said, GraphCompilerError)
+        found = _told(_of_object(obj), (), frontends.known()) if is_plain else []
         other = _first(found, frontends.known())
         # The error has another cause if the code uses the framework it is recorded in.
         if other is None or written_in in found:
             raise
         raise SourceNotFound(
             f"this is recorded as {written_in}, and refers to {other} alone{place_of(obj)}: pass "
-            f"source={other!r}; {problem}"
+            f"source={other!r}; {said}"
         ) from problem
 
 
