@@ -334,7 +334,7 @@ def _is_unknown(package: str) -> bool:
 
 @contextmanager
 def telling_framework(obj: Any, written_in: str) -> Iterator[None]:
-    """Replace a ``TypeError`` of the block, even if a frontend explained it, by ``SourceNotFound`` if ``obj`` is of another framework."""
+    """Replace a ``TypeError`` of the block by ``SourceNotFound`` if ``obj`` is of another framework."""
     try:
         yield
     except (TypeError, TracingError) as problem:
