@@ -262,7 +262,7 @@ def normalize_arguments(
             f"{capture.here()}: {name} calls a function of Python for each element, which cannot be "
             "recorded; use ufuncs"
         )
-    if is_operand_call(key) or key == "__getitem__" or name.startswith("scipy."):
+    if is_operand_call(key) or key == "__getitem__" or name.startswith("scipy.special."):
         return args, kwargs
 
     def number(item: Any) -> Any:
@@ -464,11 +464,10 @@ class NumpyCalls(RecordedCalls):
 
     imports: Mapping[str, str] = {
         "cmath": "import cmath",
-        "fft": "from scipy import fft",
-        "linalg": "from scipy import linalg",
         "np": "import numpy as np",
         "parallel": "from graph_compiler import parallel",
-        "spatial": "from scipy import spatial",
+        # SciPy imports its modules when they are read.
+        "scipy": "import scipy",
         "special": "from scipy import special",
         "stride_tricks": "from numpy.lib import stride_tricks",
     }
@@ -481,7 +480,9 @@ class NumpyCalls(RecordedCalls):
         if not node.op.startswith(METHOD):
             name = re.sub(r"^numpy\.lib\.stride_tricks\.", "stride_tricks.", node.op)
             return _call(
-                re.sub(r"^(scipy|graph_compiler|builtins)\.", "", re.sub(r"^numpy\.", "np.", name)),
+                re.sub(
+                    r"^(scipy\.(?=special)|graph_compiler\.|builtins\.)", "", re.sub(r"^numpy\.", "np.", name)
+                ),
                 inputs,
                 params,
             )

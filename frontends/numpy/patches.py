@@ -7,6 +7,7 @@ array for a real one. In the modules of the recorded functions, ``np`` is replac
 from __future__ import annotations
 
 import functools
+import inspect
 import random
 import sys
 import threading
@@ -176,23 +177,38 @@ def _is_no_number(dtype: Any) -> bool:
     return dtype is not None and np.dtype(dtype).kind not in "biufc"
 
 
-def _recording_if_traced(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
-    def computed(*args: Any, **kwargs: Any) -> Any:
-        result = forward(original, *args, **kwargs)
-        # Some functions of SciPy return Python's floats.
-        return np.float64(result) if type(result) is float else result
+# Functions whose first argument is a pair of an array and its pivots or a flag.
+_OF_PAIRS = frozenset({"scipy.linalg.cho_solve", "scipy.linalg.lu_solve"})
 
-    record = _recording_function(name, computed)
+
+def _recording_if_traced(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that records a call of SciPy's function ``original`` if it gets traced arrays."""
+    signature = inspect.signature(original)
 
     @functools.wraps(original)
     @forwards
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        if not _holds_traced((args, kwargs)):
-            return original(*args, **kwargs)
-        # A tuple may hold an array beside an option.
-        return record(
-            *(_with_arrays((item,))[0] if isinstance(item, list) else item for item in args), **kwargs
-        )
+        capture = current()
+        if capture is None or not _holds_traced((args, kwargs)):
+            # SciPy's own calls of NumPy are not the user's.
+            with unrecorded():
+                return original(*args, **kwargs)
+        given = signature.bind(*args, **kwargs)
+        for key, item in given.arguments.items():
+            # A result in the memory of an argument would be taken for the argument.
+            if key.startswith("overwrite_"):
+                given.arguments[key] = False
+            elif isinstance(item, list) and not (name in _OF_PAIRS and item is args[0]):
+                (given.arguments[key],) = _with_arrays((item,))
+        is_number = False
+
+        def computed(*args: Any, **kwargs: Any) -> Any:
+            nonlocal is_number
+            result = forward(original, *args, **kwargs)
+            is_number = type(result) is float
+            return np.float64(result) if is_number else result
+
+        return capture.record(name, computed, given.args, given.kwargs, lambda: is_number)
 
     return wrapper
 
@@ -282,8 +298,15 @@ _MODULES_OF_SCIPY = ("scipy", "scipy.spatial", "scipy.special", *SCIPY)
 def _per_loaded_module(make: Callable[[], Any]) -> Callable[[], Any]:
     """Cache the result of ``make`` until a further module of SciPy is imported."""
     made = functools.cache(lambda loaded: make())
-    return functools.wraps(make)(
-        lambda: made(tuple(name for name in _MODULES_OF_SCIPY if name in sys.modules))
+    return functools.wraps(make)(lambda: made(_loaded()))
+
+
+def _loaded() -> tuple[str, ...]:
+    # Another thread may be importing a module, which is incomplete until then.
+    return tuple(
+        name
+        for name in _MODULES_OF_SCIPY
+        if name in sys.modules and not getattr(sys.modules[name].__spec__, "_initializing", False)
     )
 
 
@@ -293,7 +316,7 @@ def replacements() -> dict[Place, tuple[Any, Any]]:
     found: dict[Place, tuple[Any, Any]] = {}
 
     def replace(module: Any, name: str, make: Callable[[Callable[..., Any]], Any]) -> None:
-        original = getattr(module, name)
+        original = _original_of(getattr(module, name))
         found[module, name] = (original, _Proxy(original, make(original)))
 
     for name in _CREATION:
@@ -310,12 +333,13 @@ def replacements() -> dict[Place, tuple[Any, Any]]:
         "as_strided",
         functools.partial(_recording_conversion, "numpy.lib.stride_tricks.as_strided"),
     )
+    loaded = _loaded()
     for module, names in SCIPY.items():
-        for name in names if module in sys.modules else ():
+        for name in names if module in loaded else ():
             replace(sys.modules[module], name, functools.partial(_recording_if_traced, f"{module}.{name}"))
     for path, opened in OPENED.items():
         module, _, name = path.rpartition(".")
-        if module in sys.modules:
+        if module in ("numpy", *loaded):
             replace(sys.modules[module], name, functools.partial(_reimplementation, opened))
     for name, compute in COMPUTED.items():
         found[np, name] = (
@@ -337,7 +361,7 @@ class _ModuleShim(types.ModuleType):
         pair = replacements().get((module, name))
         if pair is not None:
             return pair[1]
-        item = _shim_of(getattr(module, name))
+        item = _shim_of(_original_of(getattr(module, name)))
         return _of_lists(item) if _takes_lists(name, item) else item
 
 
@@ -380,7 +404,7 @@ class _Proxy:
 
     # The user's code may look it up in a dict that holds the original.
     def __eq__(self, other: object) -> bool:
-        return self is other or other is self._original
+        return _original_of(other) is self._original
 
     def __hash__(self) -> int:
         return hash(self._original)
@@ -392,9 +416,17 @@ class _Proxy:
         # NumPy's functions are copied by reference, too.
         return self
 
+    def __reduce__(self) -> Any:
+        return _original_of, (self._original,)
+
     @forwards
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._call(*args, **kwargs)
+
+
+def _original_of(item: Any) -> Any:
+    # The class that ``isinstance`` sees is that of the original.
+    return item._original if type(item) is _Proxy else item
 
 
 @functools.cache
@@ -425,7 +457,7 @@ def _holds_traced(items: Any) -> bool:
 @_per_loaded_module
 def _module_shims() -> dict[types.ModuleType, _ModuleShim]:
     modules = [np, np.fft, np.linalg, np.random, np.lib, np.lib.stride_tricks, random]
-    modules += [sys.modules[name] for name in _MODULES_OF_SCIPY if name in sys.modules]
+    modules += [sys.modules[name] for name in _loaded()]
     return {module: _ModuleShim(module) for module in modules}
 
 
@@ -457,9 +489,9 @@ def _by_identity() -> dict[int, Any]:
 @_per_loaded_module
 def _replaced_functions() -> list[tuple[Any, Any]]:
     of_lists = [
-        (item, _of_lists(item))
+        (_original_of(item), _of_lists(_original_of(item)))
         for module in _module_shims()
-        for name, item in vars(module).items()
+        for name, item in list(vars(module).items())
         if _takes_lists(name, item)
     ]
     return [*of_lists, *replacements().values()]

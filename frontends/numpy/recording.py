@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+import traceback
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -26,7 +27,7 @@ from ...recording import (
     facts_outside,
     refuse_escapes,
 )
-from ...recording.code.ownership import following_libraries
+from ...recording.code.ownership import following_libraries, owner_of
 from ...recording.control_flow import open_regions
 from ...recording.control_flow.lists import finish_lists
 from ...recording.environment_guards import EnvironmentGuard
@@ -304,8 +305,9 @@ def _called(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
     try:
         return forward(function, *args, **kwargs)
     except TypeError as problem:
-        # Compiled code that takes only arrays of NumPy names the class that it got.
-        if not _OF_TRACED.search(str(problem)):
+        # Compiled code that a library calls names the class of a traced array.
+        *_, (frame, _) = traceback.walk_tb(problem.__traceback__)
+        if owner_of(frame) not in ("library", "framework") or not _OF_TRACED.search(str(problem)):
             raise
         raise TracingError(
             f"{place_of_problem(problem)}: a traced array is handed to compiled code that takes only arrays "

@@ -306,8 +306,8 @@ class TensorFlowTrace:
     def _stated_shape(self, tensor: Any, shape: Any) -> Any:
         """Return ``shape``, which the user's code states for ``tensor``, without symbolic numbers."""
         given = getattr(shape, "numbers", shape)
-        rows = self._rows(given) if isinstance(given, ops.SymbolicTensor) else given
-        numbers = [*map(self.number, rows)] if isinstance(rows, (list, tuple, Iterator)) else []
+        rows = list(self._rows(given)) if isinstance(given, ops.SymbolicTensor) else given
+        numbers = [*map(self.number, rows)] if isinstance(rows, (list, tuple)) else []
         if not any(isinstance(number, (SizeTensor, ops.SymbolicTensor)) for number in numbers):
             return shape
         own = self._open_shape(tensor, _SHAPE(tensor)) if tensor.graph is self.graph else _SHAPE(tensor)

@@ -114,6 +114,8 @@ class _NumpyLifter(Lifter):
         if row is None:
             raise UnsupportedOperation("no row says what it is in other frameworks")
         args, kwargs = self.arguments(node)
+        # The first parameter of a row, the builder, is named ``b``.
+        kwargs = {"b_" if key == "b" else key: item for key, item in kwargs.items()}
         self.b.weak = frozenset(self.read(value) for value in node.uses if value in self.weak)
         where = kwargs.get("where", True) if getattr(row, "elementwise", False) else True
         self.b.chosen = where

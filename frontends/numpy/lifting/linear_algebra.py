@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import string
 from collections.abc import Callable
@@ -386,8 +387,30 @@ _shift("ifftshift")
 
 
 # ---------------------------------------------------------------------------------------------- scipy
-# SciPy computes in place (overwrite_a=) and on several processors (workers=) at its own discretion, so these
-# options do not change results. Nor does check_finite=, unless an element is not finite.
+# Memory that may be overwritten (overwrite_a=) and processors (workers=) do not change results. Nor does
+# check_finite=, unless an element is not finite.
+
+
+def _lapack(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Register a row of ``scipy.linalg``, and cast its results to the recorded dtypes."""
+
+    def register(row: Callable[..., Any]) -> Callable[..., Any]:
+        @rows.row(f"scipy.linalg.{name}")
+        @functools.wraps(row)
+        def cast(b: NumpyBuilder, *args: Any, **kwargs: Any) -> Any:
+            found = row(b, *args, **kwargs)
+            several = found if isinstance(found, tuple) else (found,)
+            made = tuple(b.cast(item, spec.dtype) for item, spec in zip(several, b.recorded, strict=True))
+            return made if isinstance(found, tuple) else made[0]
+
+        return row
+
+    return register
+
+
+def _matrices(b: NumpyBuilder, *arrays: Any) -> tuple[Value, ...]:
+    # LAPACK has no half precision.
+    return tuple(b.cast(x, "float32") if x.dtype == "float16" else x for x in _inexact(b, *arrays))
 
 
 def _unstructured(name: str, assume_a: Any) -> None:
@@ -399,30 +422,31 @@ def _solution(b: NumpyBuilder, y: Value, solve: Callable[[Value], Value]) -> Val
     if y.ndim != 1:
         return solve(y)
     found = solve(b.reshape(y, shape=(y.shape[0], 1)))
-    return b.reshape(found, shape=(found.shape[-2],))
+    return b.reshape(found, shape=found.shape[:-1])
 
 
-@rows.row("scipy.linalg.inv")
+@_lapack("inv")
 def scipy_inv(
     b: NumpyBuilder, a: Any, overwrite_a: Any = False, check_finite: Any = True, *, assume_a: Any = None,
     lower: Any = False,
 ) -> Any:  # fmt: skip
     _unstructured("inv", assume_a)
-    return b.inv(*_inexact(b, a))
+    return b.inv(*_matrices(b, a))
 
 
-@rows.row("scipy.linalg.det")
+@_lapack("det")
 def scipy_det(b: NumpyBuilder, a: Any, overwrite_a: Any = False, check_finite: Any = True) -> Any:
-    return b.det(*_inexact(b, a))
+    # SciPy computes the determinant of a float32 matrix in float64.
+    return b.det(b.cast(_matrices(b, a)[0], b.recorded_dtype()))
 
 
-@rows.row("scipy.linalg.solve")
+@_lapack("solve")
 def scipy_solve(
     b: NumpyBuilder, a: Any, b_: Any, lower: Any = False, overwrite_a: Any = False, overwrite_b: Any = False,
     check_finite: Any = True, assume_a: Any = None, transposed: Any = False,
 ) -> Any:  # fmt: skip
     _unstructured("solve", assume_a)
-    x, y = _inexact(b, a, b_)
+    x, y = _matrices(b, a, b_)
     if transposed:
         x = b.permute_dims(x, axes=(*range(x.ndim - 2), x.ndim - 1, x.ndim - 2))
     return _solution(b, y, lambda y: b.solve(x, y))
@@ -431,12 +455,14 @@ def scipy_solve(
 _TRANSPOSED = {0: False, "N": False, 1: True, "T": True, 2: True, "C": True}
 
 
-@rows.row("scipy.linalg.solve_triangular")
+@_lapack("solve_triangular")
 def scipy_solve_triangular(
     b: NumpyBuilder, a: Any, b_: Any, trans: Any = 0, lower: Any = False, unit_diagonal: Any = False,
     overwrite_b: Any = False, check_finite: Any = True,
 ) -> Any:  # fmt: skip
-    x, y = _inexact(b, a, b_)
+    x, y = _matrices(b, a, b_)
+    if not unit_diagonal:
+        b.expect(b.any(b.equal(b.diagonal(x, axis1=x.ndim - 2, axis2=x.ndim - 1), 0)), False)
     x = b.conj(x) if trans in (2, "C") and is_complex(x.dtype) else x
     return _solution(
         b,
@@ -447,48 +473,48 @@ def scipy_solve_triangular(
     )
 
 
-@rows.row("scipy.linalg.cholesky")
+@_lapack("cholesky")
 def scipy_cholesky(
     b: NumpyBuilder, a: Any, lower: Any = False, overwrite_a: Any = False, check_finite: Any = True
 ) -> Any:
-    return b.cholesky(*_inexact(b, a), upper=not lower)
+    return b.cholesky(*_matrices(b, a), upper=not lower)
 
 
-@rows.row("scipy.linalg.cho_solve")
+@_lapack("cho_solve")
 def scipy_cho_solve(
     b: NumpyBuilder, c_and_lower: Any, b_: Any, overwrite_b: Any = False, check_finite: Any = True
 ) -> Any:
     factor, lower = c_and_lower
-    x, y = _inexact(b, factor, b_)
+    x, y = _matrices(b, factor, b_)
     x = b.tril(x) if lower else b.triu(x)
     return _solution(b, y, lambda y: b.cholesky_solve(x, y, upper=not lower))
 
 
-@rows.row("scipy.linalg.lu")
+@_lapack("lu")
 def scipy_lu(
     b: NumpyBuilder, a: Any, permute_l: Any = False, overwrite_a: Any = False, check_finite: Any = True,
     p_indices: Any = False,
 ) -> Any:  # fmt: skip
     if p_indices:
         raise UnsupportedOperation("lu with p_indices=True has no row; use the permutation matrix")
-    p, lower, upper = b.lu(*_inexact(b, a))
+    p, lower, upper = b.lu(*_matrices(b, a))
     return (b.matmul(p, lower), upper) if permute_l else (p, lower, upper)
 
 
-@rows.row("scipy.linalg.lu_factor")
+@_lapack("lu_factor")
 def scipy_lu_factor(b: NumpyBuilder, a: Any, overwrite_a: Any = False, check_finite: Any = True) -> Any:
-    packed, pivots = b.lu_factor(*_inexact(b, a))
+    packed, pivots = b.lu_factor(*_matrices(b, a))
     # SciPy counts rows from 0.
     return packed, b.astype(b.subtract(pivots, 1), dtype=b.recorded_dtype(1))
 
 
-@rows.row("scipy.linalg.lu_solve")
+@_lapack("lu_solve")
 def scipy_lu_solve(
     b: NumpyBuilder, lu_and_piv: Any, b_: Any, trans: Any = 0, overwrite_b: Any = False,
     check_finite: Any = True,
 ) -> Any:  # fmt: skip
     packed, pivots = lu_and_piv
-    x, y = _inexact(b, packed, b_)
+    x, y = _matrices(b, packed, b_)
     if trans == 1 and is_complex(x.dtype):
         raise UnsupportedOperation(
             "lu_solve of a transposed complex matrix has no row; use trans=2 of its conj"
@@ -497,18 +523,18 @@ def scipy_lu_solve(
     return _solution(b, y, lambda y: b.lu_solve(x, pivots, y, adjoint=bool(trans)))
 
 
-@rows.row("scipy.linalg.qr")
+@_lapack("qr")
 def scipy_qr(
     b: NumpyBuilder, a: Any, overwrite_a: Any = False, lwork: Any = None, mode: str = "full",
     pivoting: Any = False, check_finite: Any = True,
 ) -> Any:  # fmt: skip
     if pivoting or mode == "raw":
         raise UnsupportedOperation("qr with pivoting or mode='raw' has no row")
-    q, r = b.qr(*_inexact(b, a), mode="reduced" if mode == "economic" else "complete")
+    q, r = b.qr(*_matrices(b, a), mode="reduced" if mode == "economic" else "complete")
     return (r,) if mode == "r" else (q, r)
 
 
-@rows.row("scipy.linalg.svd")
+@_lapack("svd")
 def scipy_svd(
     b: NumpyBuilder, a: Any, full_matrices: Any = True, compute_uv: Any = True, overwrite_a: Any = False,
     check_finite: Any = True, lapack_driver: Any = "gesdd",
@@ -516,16 +542,28 @@ def scipy_svd(
     return svd(b, a, full_matrices, compute_uv)
 
 
-rows.table({
-    "scipy.linalg.svdvals": lambda b, a, overwrite_a=False, check_finite=True: b.svdvals(*_inexact(b, a)),
-    "scipy.linalg.norm": lambda b, a, ord=None, axis=None, keepdims=False, check_finite=True: norm(
-        b, b.array(a), ord, axis, keepdims
-    ),
-    "scipy.linalg.expm": lambda b, A: b.matrix_exp(*_inexact(b, A)),
-})  # fmt: skip
+@_lapack("svdvals")
+def scipy_svdvals(b: NumpyBuilder, a: Any, overwrite_a: Any = False, check_finite: Any = True) -> Any:
+    return b.svdvals(*_matrices(b, a))
 
 
-@rows.row("scipy.linalg.eigh")
+@_lapack("norm")
+def scipy_norm(
+    b: NumpyBuilder, a: Any, ord: Any = None, axis: Any = None, keepdims: Any = False,
+    check_finite: Any = True,
+) -> Any:  # fmt: skip
+    # Sums in SciPy have the precision of the result.
+    x = b.floating(b.array(a))
+    wide = complex_of(b.recorded_dtype()) if is_complex(x.dtype) else b.recorded_dtype()
+    return norm(b, b.cast(x, wide), ord, axis, keepdims)
+
+
+@_lapack("expm")
+def scipy_expm(b: NumpyBuilder, A: Any) -> Any:
+    return b.matrix_exp(*_matrices(b, A))
+
+
+@_lapack("eigh")
 def scipy_eigh(
     b: NumpyBuilder, a: Any, b_: Any = None, *, lower: Any = True, eigvals_only: Any = False,
     overwrite_a: Any = False, overwrite_b: Any = False, type: Any = 1, check_finite: Any = True,
@@ -533,23 +571,23 @@ def scipy_eigh(
 ) -> Any:  # fmt: skip
     if b_ is not None or subset_by_index is not None or subset_by_value is not None:
         raise UnsupportedOperation("eigh of two matrices, or of a part of the eigenvalues, has no row")
-    x = _inexact(b, a)
+    x = _matrices(b, a)
     return b.eigvalsh(*x, upper=not lower) if eigvals_only else b.eigh(*x, upper=not lower)
 
 
-@rows.row("scipy.linalg.eigvalsh")
+@_lapack("eigvalsh")
 def scipy_eigvalsh(b: NumpyBuilder, a: Any, b_: Any = None, **options: Any) -> Any:
     return scipy_eigh(b, a, b_, eigvals_only=True, **options)
 
 
-@rows.row("scipy.linalg.pinv")
+@_lapack("pinv")
 def scipy_pinv(
     b: NumpyBuilder, a: Any, *, atol: Any = None, rtol: Any = None, return_rank: Any = False,
     check_finite: Any = True,
 ) -> Any:  # fmt: skip
     if atol or return_rank:
         raise UnsupportedOperation("pinv with atol= or return_rank=True has no row")
-    return b.pinv(_inexact(b, a)[0], rtol)
+    return b.pinv(_matrices(b, a)[0], rtol)
 
 
 def _circular(b: NumpyBuilder, column: Value, count: Any) -> Value:
@@ -562,7 +600,7 @@ def _circular(b: NumpyBuilder, column: Value, count: Any) -> Value:
     return b.take(column, b.remainder(places, column.shape[0]), axis=0)
 
 
-@rows.row("scipy.linalg.circulant")
+@_lapack("circulant")
 def scipy_circulant(b: NumpyBuilder, c: Any) -> Any:
     column = b.array(c)
     if column.ndim != 1:
@@ -570,7 +608,7 @@ def scipy_circulant(b: NumpyBuilder, c: Any) -> Any:
     return _circular(b, column, column.shape[0])
 
 
-@rows.row("scipy.linalg.toeplitz")
+@_lapack("toeplitz")
 def scipy_toeplitz(b: NumpyBuilder, c: Any, r: Any = None) -> Any:
     column = b.array(c)
     line = (b.conj(column) if is_complex(column.dtype) else column) if r is None else b.array(r)
@@ -582,7 +620,7 @@ def scipy_toeplitz(b: NumpyBuilder, c: Any, r: Any = None) -> Any:
     return b.getitem(_circular(b, both, width), key=((None, count, 1),))
 
 
-@rows.row("scipy.linalg.block_diag")
+@_lapack("block_diag")
 def scipy_block_diag(b: NumpyBuilder, *arrs: Any) -> Any:
     blocks = b.promote(*(b.array(item) for item in arrs))
     if any(item.ndim > 2 for item in blocks):
@@ -596,22 +634,32 @@ def scipy_block_diag(b: NumpyBuilder, *arrs: Any) -> Any:
     return b.concat(*lines, axis=0)
 
 
-_SCIPY_METRICS = {"cityblock": 1.0, "euclidean": 2.0, "sqeuclidean": 2.0, "chebyshev": math.inf}
+# The order of the norm of differences for each metric, under each of its names.
+_METRICS = {
+    **dict.fromkeys(("cityblock", "cblock", "cb", "c"), 1.0),
+    **dict.fromkeys(("euclidean", "euclid", "eu", "e"), 2.0),
+    **dict.fromkeys(("sqeuclidean", "sqeuclid", "sqe"), 2.0),
+    **dict.fromkeys(("chebyshev", "chebychev", "cheby", "cheb", "ch"), math.inf),
+}
+_METRICS_OF_POWERS = frozenset({"minkowski", "mi", "m", "pnorm"})
 
 
 @rows.row("scipy.spatial.distance.cdist")
-def cdist(
-    b: NumpyBuilder, XA: Any, XB: Any, metric: Any = "euclidean", *, out: Any = None, **options: Any
-) -> Any:
-    order = options.pop("p", 2) if metric == "minkowski" else _SCIPY_METRICS.get(metric)
+def cdist(b: NumpyBuilder, XA: Any, XB: Any, metric: Any = "euclidean", **options: Any) -> Any:
+    name = str(metric).lower()
+    order = options.pop("p", 2) if name in _METRICS_OF_POWERS else _METRICS.get(name)
     if order is None or options:
         raise UnsupportedOperation(
-            f"cdist with the metric {metric!r} has no row; {', '.join(_SCIPY_METRICS)} and minkowski have one"
+            f"cdist with the metric {metric!r} has no row; cityblock, euclidean, sqeuclidean, chebyshev and "
+            "minkowski have one"
         )
-    # SciPy computes distances in float64.
+    # SciPy computes distances in float64, and from differences, where a product would lose digits.
     x, y = (b.astype(b.array(item), dtype="float64") for item in (XA, XB))
-    found = b.cdist(x, y, p=float(order))
-    return b.square(found) if metric == "sqeuclidean" else found
+    x = b.reshape(x, shape=(x.shape[0], 1, x.shape[1]))
+    differences = b.subtract(x, y)
+    if name.startswith("sqe"):
+        return b.sum(b.square(differences), axis=(2,))
+    return b.vector_norm(differences, axis=(2,), ord=float(order))
 
 
 def _scipy_line(name: str) -> Callable[..., Any]:
@@ -629,7 +677,7 @@ def _scipy_several(name: str, default: Any) -> Callable[..., Any]:
         b: NumpyBuilder, x: Any, s: Any = None, axes: Any = default, norm: Any = None,
         overwrite_x: Any = False, workers: Any = None, *, plan: Any = None,
     ) -> Any:  # fmt: skip
-        return _several(name, default)(b, x, s, axes, norm)
+        return _several(name, default)(b, x, (s,) if isinstance(s, int) else s, axes, norm)
 
     return row
 

@@ -14,7 +14,7 @@ import scipy.stats
 from scipy import linalg
 from scipy.linalg import solve_triangular as solve_triangular_by_name
 
-from .arrays import Sample, c, d, f, i, sample
+from .arrays import Array, Sample, c, d, f, i, sample
 
 X, V, W = d(6), d(4), d(8)
 # Well-conditioned matrices, whose sizes grow from 4 to 6.
@@ -38,6 +38,19 @@ def _with_cholesky(a: Any, y: Any) -> Any:
 def _absolute(*arrays: Any) -> Any:
     # The signs of the vectors differ between libraries.
     return tuple(map(np.abs, arrays))
+
+
+_HILBERT = linalg.hilbert(3)
+
+
+def _overwriting(a: Any, y: Any) -> Any:
+    # SciPy may write the result to the memory of the argument.
+    return (
+        linalg.lu(a * 1.0, overwrite_a=True)[2],
+        linalg.solve_triangular(a, y[:, 0] * 1.0, overwrite_b=True),
+        linalg.solve(a * 1.0, y[:, 0] * 1.0, False, True, True),
+        scipy.fft.fft(a * 1j, overwrite_x=True),
+    )
 
 
 SAMPLES: list[Sample] = [
@@ -107,7 +120,53 @@ SAMPLES: list[Sample] = [
     sample("linalg.toeplitz of complex numbers", linalg.toeplitz, c(4)),
     sample("linalg.circulant", linalg.circulant, X),
     sample("linalg.block_diag", lambda a, y, x: linalg.block_diag(a, x, y, 2.0), A, B, X),
-    sample("linalg in float32", lambda a: (linalg.inv(a), linalg.norm(a)), f(4, 4, kind="definite")),
+    sample(
+        "linalg in float32",
+        lambda a: (
+            linalg.inv(a),
+            linalg.norm(a),
+            a / linalg.norm(a[0]),
+            np.float32(1) * linalg.norm(a, 1),
+            linalg.det(a),
+            linalg.expm(a / 10),
+        ),
+        f(4, 4, kind="definite"),
+    ),
+    sample(
+        "linalg of small integers",
+        lambda k: (linalg.inv(k + 9 * np.eye(3, dtype=np.int16)), linalg.norm(k[0])),
+        Array((3, 3), "int16"),
+        grows=False,
+    ),
+    sample("linalg that overwrites", _overwriting, A, B),
+    sample(
+        "linalg of constants", lambda x: linalg.expm(_HILBERT)[0, 0] * x + linalg.lu(_HILBERT)[2][0, 0], X
+    ),
+    sample(
+        "linalg by keywords",
+        lambda a, y: (
+            linalg.solve(a=a, b=y),
+            linalg.solve_triangular(a, b=y, lower=True),
+            linalg.solve_triangular(a, y, "T"),
+            linalg.lu_solve(list(linalg.lu_factor(a)), y),
+            np.linalg.solve(a, b=y),
+            np.dot(a, b=y),
+        ),
+        A,
+        B,
+    ),
+    sample(
+        "linalg of stacks",
+        lambda s, v: (linalg.solve(s + 4 * np.eye(4), v), linalg.inv(s + 4 * np.eye(4)), linalg.det(s)),
+        d(3, 4, 4),
+        V,
+        grows=False,
+    ),
+    sample(
+        "NumPy's integers as options",
+        lambda x: (scipy.fft.fft(x, n=np.int64(5), axis=np.int64(0)), linalg.norm(x[0], np.int64(1))),
+        d(3, 8),
+    ),
     *(
         sample(f"fft.{name}", lambda x, name=name: getattr(scipy.fft, name)(x), d(3, 8))
         for name in (
@@ -121,6 +180,7 @@ SAMPLES: list[Sample] = [
             scipy.fft.fft(x, 5, axis=0, norm="ortho"),
             scipy.fft.irfft(scipy.fft.rfft(x, axis=-1), n=8, workers=1),
             scipy.fft.fftn(x, s=(4,), axes=(-1,)),
+            scipy.fft.fftn(x, s=4, axes=0),
         ),
         d(3, 8),
     ),
@@ -133,6 +193,14 @@ SAMPLES: list[Sample] = [
         d(4, 3),
         d(6, 3),
         again=True,
+    ),
+    sample(
+        "cdist of points far from 0",
+        lambda x: (
+            scipy.spatial.distance.cdist(1e6 + np.tile(x, (8, 1)), 1e6 + x, "CityBlock")
+            + scipy.spatial.distance.cdist(1e6 + np.tile(x, (8, 1)), 1e6 + x)
+        ),
+        d(4, 3),
     ),
     sample("cdist of a power", lambda x: scipy.spatial.distance.cdist(x, x[:2], "minkowski", p=3), d(4, 2)),
     # ---- Python code of SciPy
