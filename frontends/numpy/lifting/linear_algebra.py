@@ -436,7 +436,7 @@ def scipy_inv(
 
 @_lapack("det")
 def scipy_det(b: NumpyBuilder, a: Any, overwrite_a: Any = False, check_finite: Any = True) -> Any:
-    # SciPy computes the determinant of a float32 matrix in float64.
+    # The determinant of a float32 matrix is float64 in SciPy.
     return b.det(b.cast(_matrices(b, a)[0], b.recorded_dtype()))
 
 
