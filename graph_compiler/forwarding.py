@@ -1,8 +1,6 @@
 """Marks of functions whose exceptions count as the user's, and of methods that users call.
 
-If the innermost Python frame of an exception is that of a function marked by :func:`forwards`, the exception
-counts as the user's, not as a bug of this package (:mod:`graph_compiler.recording.faults`). Errors of this
-package are judged by their classes instead.
+:mod:`graph_compiler.recording.faults` distinguishes these exceptions from bugs of this package.
 """
 
 from __future__ import annotations

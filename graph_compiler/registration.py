@@ -1,8 +1,7 @@
 """Entries of frontends and backends, which are known before their frameworks are imported.
 
 An entry is a small record in a module that imports no framework. The entries of this package are in
-``frontends/entries.py`` and ``backends/entries.py``. Entries of other packages are found by entry points,
-which are read once, when all entries or one with an unknown name are requested:
+``frontends/entries.py`` and ``backends/entries.py``, and those of other packages are entry points:
 
     [project.entry-points."graph_compiler.backends"]
     mlx = "graph_compiler_mlx:backend"     # a BackendEntry; importing graph_compiler_mlx must not import mlx

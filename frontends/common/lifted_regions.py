@@ -410,7 +410,7 @@ class LiftedRegions:
         )
 
     def lift_checks(self, since: int, numbers: Mapping[Value, tuple[Any, Any]]) -> None:
-        """Replace guards on loop indices, from ``since`` on, by guards on the ends of the loops."""
+        """Replace guards from ``since`` on by guards on the ends of loops, where that is possible."""
         guards = self.lifter.result.guards
         found, guards[since:] = guards[since:], []
         for guard in found:

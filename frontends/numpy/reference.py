@@ -71,7 +71,7 @@ def fresh(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> Array:
 
 
 def with_traits(array: Array, facts: Mapping[str, Any]) -> Array:
-    """Return an array equal to ``array``, with the axes in the order of a ``facts["packing"]`` without gaps.
+    """Return ``array``, with its axes in the order of ``facts["packing"]`` if that names one without gaps.
 
     >>> with_traits(np.zeros((2, 3)), {"packing": (1, 0, 1, 1)}).strides
     (8, 16)

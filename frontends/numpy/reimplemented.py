@@ -21,7 +21,7 @@ Recorded = Callable[[str], Callable[..., Any]]
 
 
 class IndexTrick:
-    """Replacement of ``np.r_`` or a similar object, whose indexing is recorded."""
+    """Replacement of ``np.r_`` or a similar object, whose indexing can be recorded."""
 
     def __init__(
         self,
