@@ -286,7 +286,7 @@ def view_recipe(
 ) -> ViewRecipe | None:
     """Return the operations that take a view from a contiguous array of shape ``whole``, or None.
 
-    ``steps`` and ``offset``, the index of the view's first element, are counted in elements.
+    The strides ``steps`` and the ``offset`` of the first element are counted in elements.
 
     >>> view_recipe((3,), (6,), 8, (4, 6))
     ViewRecipe(key=(slice(1, 4, 1), 2), order=None, shape=None)

@@ -26,7 +26,6 @@ _MAY_RETURN_OPERAND = frozenset({"ascontiguousarray", "asfortranarray"})
 class NumpyCall(NamedTuple):
     """Call that has run on the arrays behind the proxies among its arguments.
 
-    name: name of the call.
     inputs, params: its recorded arguments.
     operands: the traced arrays and scalars among its arguments.
     written: the traced arrays to which it writes.

@@ -278,7 +278,7 @@ def _expect(capture: CallCapture, name: str, item: Any, other: Any) -> None:
 
 
 def _is_place_in(item: Any, array: Any) -> bool:
-    """Return True if the number ``item`` was read from the argmax or argmin of the 1-d array ``array``."""
+    """Return True if ``item`` was read from a plain ``argmax`` or ``argmin`` of the 1-d array ``array``."""
     # Such an index is in bounds.
     graph = item._capture.recorder.graph
     read = graph.maker(item._value)
