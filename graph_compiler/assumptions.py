@@ -520,7 +520,7 @@ def _is_contiguous(array: Any) -> bool:
 
 
 def _layout(array: Any) -> Fact:
-    """Return a comparable value for the memory layout of an array, True for a C-contiguous one.
+    """Return the memory layout of an array as a comparable value, True if it is C-contiguous.
 
     >>> import numpy as np
     >>> x = np.zeros((2, 3, 4))
@@ -535,7 +535,7 @@ def _layout(array: Any) -> Fact:
 
 
 def _packing(array: Any) -> Literal[True] | tuple[int, ...]:
-    """Return a comparable value like that of :func:`_layout`, without strides, for slices of any size.
+    """Return the memory order of an array as a comparable value without strides, True if C-contiguous.
 
     >>> import numpy as np
     >>> x = np.zeros((2, 3, 4))

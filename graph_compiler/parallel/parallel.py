@@ -73,7 +73,7 @@ class FlattenedCall:
 
 @functools.lru_cache(maxsize=256)
 def _tree_of_arrays(count: int, names: tuple[str, ...]) -> tuple[list[int], Tree]:
-    """Return ``(order, tree)`` for a call with arrays alone; ``order`` has the argument of each leaf."""
+    """Return ``(order, tree)`` for a call with arrays alone; ``order`` has each leaf's argument index."""
     return flatten(
         (list(range(count)), dict(zip(names, range(count, count + len(names))))),
         lambda item: type(item) is int,

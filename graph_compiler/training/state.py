@@ -45,7 +45,7 @@ def precision_of(name: Any) -> str | None:
 
 
 def with_precision(graph: Graph, half: str | None) -> Graph:
-    """Return a graph that computes float32 products in ``half``, or ``graph`` itself if ``half`` is None."""
+    """Return ``graph`` with float32 matrix products and convolutions in ``half``, unless that is None."""
     if half is None:
         return graph
     pipeline: Any = graph._pipeline

@@ -247,7 +247,7 @@ def lazy_graph(function: Any, framework: str, to: str) -> Graph:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _CallableKey:
-    """Cache key that compares functions by identity, and bound methods by that of their objects."""
+    """Cache key that is equal for identical callables and for equal bound methods."""
 
     function: Any
 

@@ -82,7 +82,7 @@ def verify_derivative(
 
 
 def synthetic_arguments(transformed: Transformed) -> Arguments:
-    """Return synthetic ``(args, kwargs)`` like those that the differentiated graph was recorded with."""
+    """Return synthetic ``(args, kwargs)`` for a transform, like those that its graph was recorded with."""
     function = _innermost_function(transformed)
     graph = graph_of(function)
     variant = (
