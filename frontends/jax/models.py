@@ -533,7 +533,7 @@ class Model(Protocol):
     changes: bool
 
     def leave_out(self, known: Set[int]) -> None:
-        """Note that variables with ids in ``known`` belong to another model."""
+        """Drop variables with ids in ``known``, which belong to another model, if this model has variables."""
 
     def arrays(self) -> dict[str, Any]:
         """Return the current arrays by name."""

@@ -124,7 +124,10 @@ def _read_variable(reader: GraphReader, operation: Any, operands: Sequence[Tenso
 
 
 def read_of(reader: GraphReader, operation: Any, handle: TensorValue) -> TensorValue:
-    """Return the current value of the variable with this ``handle``, as a gradient tape reads it."""
+    """Return the current value of the variable with this ``handle``.
+
+    Its gradient goes to the variable if that is trained, and not to what was assigned to it.
+    """
     found, name = variable_of(reader, operation, handle), reader.assigned.get(handle_number(handle.seen))
     if name is None or not (found.made.dtype.is_floating or found.made.dtype.is_complex):
         return found

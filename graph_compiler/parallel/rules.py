@@ -84,9 +84,7 @@ def fsdp(axis: str = "data") -> PresetRules:
             return layout
         taken = (*layout, *(None for _ in shape[len(layout) :]))
         free = [
-            place
-            for place, size in enumerate(shape)
-            if taken[place] is None and size and size % sizes[axis] == 0
+            place for place, size in enumerate(shape) if not taken[place] and size and size % sizes[axis] == 0
         ]
         best = max(free, key=lambda place: shape[place], default=None)
         return tuple(axis if place == best else name for place, name in enumerate(taken))

@@ -42,7 +42,10 @@ Call = tuple[tuple[Any, ...], dict[str, Any]]
 
 
 def widen(array: Any, wide: str | None, target: Target) -> Any:
-    """Return ``array`` in its recorded 64-bit dtype ``wide`` if the target has narrowed its values."""
+    """Return ``array`` as a NumPy array of its recorded 64-bit dtype ``wide`` if the target has narrowed it.
+
+    Otherwise, and while the target traces it, return ``array`` itself.
+    """
     is_narrowed = (
         wide is not None and isinstance(array, target.array_types) and dtype_name(array) == NARROWED[wide]
     )

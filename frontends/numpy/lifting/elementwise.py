@@ -294,7 +294,7 @@ def elementwise(name: str, compute: Callable[..., Any], ufunc: Any = None) -> Ca
 
 
 def _beyond(b: NumpyBuilder, compare: Any, operands: tuple[Any, ...]) -> Any:
-    """Return the constant result of a comparison with an int that the array's dtype cannot hold, or None."""
+    """Return the constant result of comparing an integer array with an int outside of its dtype, or None."""
     arrays = [
         item for item in operands if isinstance(item, Value) and item.dtype in INTEGERS and item not in b.weak
     ]

@@ -248,7 +248,7 @@ def _names_it(space: ModuleNamespace) -> bool:
 class LiveTensors(contracts.Live):
     """Callable that returns the tensors that modules currently hold under given names.
 
-    A call raises ``GuardFailed`` if a tensor was replaced by anything but a tensor of its shape and dtype.
+    A call raises ``GuardFailed`` if the shape or dtype of a tensor has changed.
 
     dicts: for each name, the dict that holds the tensor, or another object in a scripted module.
     is_counted: True if all of ``dicts`` are dicts.
