@@ -533,7 +533,7 @@ class Model(Protocol):
     changes: bool
 
     def leave_out(self, known: Set[int]) -> None:
-        """Drop variables with ids in ``known``, which belong to another model, if this model has variables."""
+        """Drop the variables with ids in ``known``, which belong to another model."""
 
     def arrays(self) -> dict[str, Any]:
         """Return the current arrays by name."""

@@ -279,8 +279,8 @@ def shard(
         local_batch: Each process passes the part of its own devices instead of the whole batch.
 
     Raises:
-        InvalidOption: There is no mesh; or a rule or ``batch`` names an axis that the mesh lacks; or a rule of
-            yours matches no parameter or does not fit a shape; or no rule of a predefined set matches.
+        InvalidOption: There is no mesh; or a rule or ``batch`` names an axis that the mesh lacks; or a rule
+            of yours matches no parameter or does not fit a shape; or no rule of a predefined set matches.
         NotCompilable: The target has no layouts (NumPy, TensorFlow), or ``graph`` is neither a graph nor a
             ``TrainState``.
         CallMismatch: The state was already consumed.
