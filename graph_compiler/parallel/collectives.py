@@ -42,7 +42,7 @@ def psum(x: T, axis_name: str) -> T:
         axis_name: Name of the axis.
 
     Raises:
-        InvalidOption: The code does not run over such an axis.
+        InvalidOption: The code does not run over such an axis. A recording does not check this.
         CollectiveFailed: Another process has ended or waits elsewhere.
         NotCompilable: An array is NumPy's, and the code does not run over such an axis.
     """

@@ -368,9 +368,8 @@ class Parallel:
         axis_name: Name of the axis for collectives.
         static_argnums: Positions, counted from 0, of arguments that are compiled into the program. They have
             to be hashable; each new value is compiled again.
-        replicated_argnums: Positions, counted from 0, of arguments that are not split; all others are, also
-            keyword arguments. Default: arrays that are already replicated over the devices, as by
-            :func:`replicate`, are not split.
+        replicated_argnums: Positions, counted from 0, of arguments that are not split. Default: arrays that
+            are already replicated over the devices, as by :func:`replicate`, are not split.
         local_batch: Each process passes the part of its own devices instead of the whole batch.
 
     Raises:

@@ -49,7 +49,8 @@ def tensor_parallel(axis: str = "model") -> PresetRules:
 
     They match weights named as in Llama, Mistral, Qwen, Gemma and GPT-2, in torch or as ``kernel``.
     Projections into heads and hidden units are split by their outputs, also their biases; projections back by
-    their inputs, token embeddings by their features, and the head by the vocabulary.
+    their inputs, token embeddings by their features, and the head by the vocabulary. An axis that
+    the devices do not divide is replicated.
 
     >>> from graph_compiler import parallel
     >>> parallel.rules.tensor_parallel("model")["*q_proj.weight"]

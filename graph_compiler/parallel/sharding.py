@@ -103,7 +103,7 @@ def replicate(tree: T, devices: Any = None, axis_name: str = "device", *, local_
     part, and gradients, losses and buffers are averaged, so the loss has to be a mean over the batch.
 
     Args:
-        tree: Arrays in any structure, or a ``TrainState``.
+        tree: Pytree of arrays, or a ``TrainState``.
         devices: As in :class:`Parallel`.
         axis_name: Name of the axis for collectives.
         local_batch: For a ``TrainState``: each process passes the part of its own devices instead of the

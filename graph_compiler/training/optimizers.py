@@ -111,7 +111,7 @@ def schedule(name: str, learning_rate: float | None = None, **options: float) ->
 
 
 def rate_of(given: Any, own: Any, has_rate: bool) -> Rate | None:
-    """Return the function from the number of updates to the rate, or None if the optimizer contains its rate.
+    """Return the function from the number of updates to the rate; None leaves the rate to the optimizer.
 
     given: the option ``schedule=`` of the state; None for the optimizer's own rate.
     own: the optimizer's rate, a number or a function; None if the optimizer contains it.

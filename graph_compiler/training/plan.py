@@ -29,7 +29,7 @@ class Batch:
 
     given: arrays as they were passed.
     arrays: the same arrays, converted to the target framework.
-    tree: structure of the model's call and the target. Compiled steps are cached by it.
+    tree: structure of the model's call and the target.
     """
 
     given: list[Any]
@@ -38,7 +38,7 @@ class Batch:
 
     @property
     def unplaced(self) -> list[Any]:
-        """Arrays as given, but CPU tensors as NumPy arrays if possible, which a recording can move."""
+        """Arrays as given, but CPU tensors as NumPy arrays if possible."""
         # The same array object must stay one object.
         plain = {id(leaf): _numpy_if_on_cpu(leaf) for leaf in self.given}
         return [plain[id(leaf)] for leaf in self.given]
@@ -229,7 +229,10 @@ class TrainingPlan:
         return held, engine.averaged(gradients, metrics)
 
     def apply(self, held: StepState, gradients: Arrays, rate: Any, is_last: bool) -> tuple[StepState, Arrays]:
-        """Apply ``gradients``, or accumulate them until ``is_last``; return the next state and metrics."""
+        """Apply ``gradients``, or accumulate them until ``is_last``; return the next state and metrics.
+
+        If the loss is scaled, gradients that are not finite leave the parameters unchanged.
+        """
         engine, metrics = self.engine, {}
         if self.accumulate > 1:
             held, gradients = self._accumulate(held, gradients, is_last)

@@ -36,8 +36,8 @@ POLICIES = ("nothing", "dots", "everything", "min_cut")
 def checkpoint(function: Any, policy: str | Iterable[str] = "nothing") -> Transformed:
     """Return ``function`` with a backward pass that recomputes intermediate results instead of storing them.
 
-    Like ``jax.checkpoint`` and ``torch.utils.checkpoint``. TensorFlow stores nothing under any policy except
-    ``"everything"``.
+    Like ``jax.checkpoint`` and ``torch.utils.checkpoint``. In TensorFlow, the policies other than
+    ``"everything"`` act as ``"nothing"``.
 
     Args:
         function: Graph, ``functional`` of a graph, or function.
@@ -83,7 +83,7 @@ def name(value: T, name: str) -> T:
     that is recorded from the code may lose the name.
 
     Args:
-        value: Arrays in any structure, of any framework.
+        value: Pytree of arrays.
         name: The name.
     """
     return _map_arrays(
@@ -102,7 +102,7 @@ def stop_gradient(value: T) -> T:
     JAX and TensorFlow, recorded or not. Outside of recordings, NumPy arrays are returned unchanged.
 
     Args:
-        value: Arrays in any structure.
+        value: Pytree of arrays.
 
     Raises:
         UnsupportedOperation: ``value`` has a NumPy array, and a function is being recorded.
@@ -156,8 +156,9 @@ def scan(
     Args:
         f: Function of the carry and a row of ``xs``. Returns a tuple of the next carry, of the same
             structure, shapes and dtypes, and an output or None.
-        carry: First carry, of arrays and floats. A Python integer in it is no array and keeps its value.
-        xs: Arrays of one length in any structure. None with ``length``; ``f`` then gets None.
+        carry: First carry, of arrays and floats. A Python float has the framework's default dtype. A Python
+            integer is no array and keeps its value.
+        xs: Pytree of arrays of one length. None with ``length``; ``f`` then gets None.
         length: Number of iterations if ``xs`` is None; otherwise it must be the length of ``xs``.
         checkpoint: Values that a gradient stores. False: those that each iteration computes. True or
             ``"sqrt"``: the carry into segments of about ``sqrt(n)`` iterations, which are computed again one
@@ -165,10 +166,8 @@ def scan(
 
     Raises:
         CallMismatch: Arrays differ in length or have no axes, there are no rows, ``f`` does not return a
-            tuple of two, or the carry changes its structure, a shape, a dtype or a Python integer. A Python
-            float in the carry has the framework's default dtype.
-        InvalidOption: ``checkpoint`` is something else, ``length`` is a negative int or a float, or both
-            ``xs`` and ``length`` are missing.
+            tuple of two, or the carry changes its structure, a shape, a dtype or a Python integer.
+        InvalidOption: ``checkpoint`` or ``length`` is invalid, or ``xs`` and ``length`` are both missing.
         NotCompilable: ``f`` is not callable.
 
     >>> import torch

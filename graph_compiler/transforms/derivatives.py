@@ -216,8 +216,8 @@ def grad(
         argnames: Name of the argument. For a sequence, a dict of gradients is returned; with ``argnums``, a
             pair of both results.
         has_aux: ``function`` returns ``(value, aux)``, and ``(gradient, aux)`` is returned.
-        strong_zero: Zero times anything is zero in the derivative: a branch not taken adds nothing even if
-            its slope is infinite or NaN. The function is recorded for it.
+        strong_zero: Zero times infinity or NaN is zero in the derivative, so that a branch that was not taken
+            adds nothing. The function is recorded for it.
 
     Raises:
         InvalidOption: ``argnums`` is not an int or a tuple, list or range of ints; ``argnames`` has an item
@@ -486,11 +486,11 @@ def jacrev(
 ) -> Transformed:
     """Return a function that computes the Jacobian in reverse mode, one pass for each element of the result.
 
-    This is the cheaper mode if the result is smaller than the argument. The Jacobian has the structure of the
+    This is usually cheaper if the result is smaller than the argument. The Jacobian has the structure of the
     result, with the structure of the argument inside, and arrays of shape [*result, *argument]. For a complex
     result it is the derivative of a holomorphic function, not the conjugate.
 
-    Options and errors are those of :func:`grad`, except that the result may be any structure of
+    Options and errors are those of :func:`grad`, except that the result may be a pytree of
     floating-point or complex arrays. ``CallMismatch`` is raised for a complex result and a real argument.
 
     >>> import torch
@@ -518,7 +518,7 @@ def jacfwd(
 ) -> Transformed:
     """Return a function that computes the Jacobian in forward mode, one pass for each argument element.
 
-    This is the cheaper mode if the argument is smaller than the result. Structure, options and errors are
+    This is usually cheaper if the argument is smaller than the result. Structure, options and errors are
     those of :func:`jacrev`, but it is a real result of a complex argument that raises ``CallMismatch``. A
     complex result of a complex argument must be holomorphic.
 

@@ -55,7 +55,7 @@ class Function:
         constants.
     convert_result(result): converts a result for the caller.
     number(item): may convert a Python number to an array; returns other items unchanged.
-    prepare(args, kwargs): records a graph if needed; called when numbers in the arguments have become arrays.
+    prepare(args, kwargs): records a graph for these arguments if needed.
     """
 
     call: Callable[..., Any]
@@ -146,7 +146,7 @@ def resolve_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any
 
 
 def framework_for(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-    """Return the framework whose arrays a plain function computes with for these arguments."""
+    """Infer the framework that a plain function computes in for these arguments."""
     owners = list(
         dict.fromkeys(
             owner for item in iterate_structure((args, kwargs)) if (owner := owner_of(item)) is not None
@@ -491,8 +491,6 @@ def position_of(function: Any, name: str, args: Sequence[Any]) -> int | None:
 
 class DifferentiatedCall:
     """Call as a function of the differentiable arrays in its differentiated arguments.
-
-    The constructor raises an error if the chosen arguments cannot be differentiated.
 
     arrays: the differentiable arrays.
     has_aux: True if the function returns ``(result, aux)``.

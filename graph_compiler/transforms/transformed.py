@@ -232,8 +232,7 @@ class Transformed(FunctionWrapper):
         function: The function that was transformed.
         rule: Computes the result of a call from a :class:`Function` and the arguments.
         words: Name of the transform, for messages.
-        inner: Maps arguments of this function to those that ``function`` is resolved for. A graph without a
-            fitting variant is recorded with them, because arrays that a transform passes have no values.
+        inner: Maps arguments of this function to those that ``function`` is resolved for.
         differences: ``DerivativeOptions`` for :meth:`verify`, or None.
     """
 
