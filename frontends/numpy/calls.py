@@ -139,7 +139,7 @@ def resolve(op: str) -> Any:
         return OPERATORS[name] if name in OPERATORS else getattr(np.ndarray, name)
     path, item = op.split("."), None
     for count in range(len(path) - 1, 0, -1):
-        if (module := ".".join(path[:count])) in _MODULES:
+        if (module := ".".join(path[:count])) in _MODULES and module in sys.modules:
             item = functools.reduce(getattr, path[count:], sys.modules[module])
             break
     if item is None:

@@ -8,6 +8,7 @@ import math
 import pickle
 import random
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -678,6 +679,19 @@ def test_functions_of_scipy_that_are_ufuncs() -> None:
         for size in (3, 5):
             assert_same(graph(np.linspace(-2, 2, size)), function(np.linspace(-2, 2, size)))
         assert len(graph.variants) == 1
+
+
+def test_saved_calls_of_scipy(tmp_path: Path) -> None:
+    def function(a: Any) -> Any:
+        solution = scipy.linalg.lu_solve(scipy.linalg.lu_factor(a), a[0])
+        return scipy.linalg.inv(a), solution, scipy.linalg.norm(a) * a
+
+    a = np.eye(3) + np.arange(9.0).reshape(3, 3) / 10
+    graph = graph_compiler.compile(function, source="numpy", args=(a,))
+    assert "import scipy\n" in graph.source
+    assert "norm = scipy.linalg.norm(a)" in graph.source
+    graph.save(tmp_path / "graph.zip")
+    assert_same(graph_compiler.load(tmp_path / "graph.zip")(a), function(a))
 
 
 def test_settings_of_floating_point_errors_are_kept() -> None:
