@@ -208,7 +208,6 @@ class Registry(Generic[E]):
             )
 
     def register(self, entry: E) -> None:
-        """Add an entry for this process only."""
         self._add(entry, "the entry")
 
     def unregister(self, name: str) -> None:

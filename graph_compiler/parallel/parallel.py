@@ -243,7 +243,6 @@ class FlattenedDeviceFunction:
         return unflatten(self._result, arrays)
 
     def places(self) -> list[str]:
-        """Return the path of each array in the result as text, such as ``[0]['x']``."""
         assert self._result is not None
         return ["".join(f"[{key!r}]" for key in path) for path in paths(self._result)]
 

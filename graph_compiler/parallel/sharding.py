@@ -51,7 +51,6 @@ def framework_of_call(function: Any, args: tuple[Any, ...], kwargs: dict[str, An
 
 
 def engine_of_arrays(value: Any, what: str) -> Parallelism:
-    """Return the parallel engine of the framework of the first array in ``value`` that is not NumPy's."""
     owners = (owner for item in iterate_structure(value) if (owner := owner_of(item)) is not None)
     return engine_named(next(owners, "numpy"), what)
 

@@ -67,7 +67,6 @@ class DeviceIterator:
         self._own: _LoaderLoop | None = None
 
     def __iter__(self) -> Iterator[Any]:
-        """Start a new loop over the loader, and return its iterator."""
         return _LoaderLoop(self._loader, self._engine, self._where, self._prefetch)
 
     @passes_on

@@ -425,7 +425,6 @@ class TrainState:
 
     # ------------------------------------------------------------------------------ succession of states
     def require_unconsumed(self) -> None:
-        """Raise ``CallMismatch`` if this state was consumed."""
         if self._is_consumed:
             raise CallMismatch(
                 f"this state of step {self.step} was used up by a training step, which took over its memory: "

@@ -68,7 +68,6 @@ class Function:
     prepare: Callable[[tuple[Any, ...], dict[str, Any]], None] = lambda args, kwargs: None
 
     def run(self, /, *args: Any, **kwargs: Any) -> Any:
-        """Call the function. Meanwhile :func:`is_inside` returns True."""
         before = _inside.set(True)
         try:
             return self.call(*args, **kwargs)
@@ -80,7 +79,7 @@ _inside: ContextVar[bool] = ContextVar("inside of a transform", default=False)
 
 
 def is_inside() -> bool:
-    """Return True while :meth:`Function.run` runs a function."""
+    """Return True in a call of :meth:`Function.run`."""
     return _inside.get()
 
 
@@ -318,7 +317,6 @@ def _require_own(graph: Graph, framework: str, args: tuple[Any, ...], kwargs: di
 
 
 def untrained_parameters(function: Any) -> frozenset[str]:
-    """Return the names of the parameters that derivatives of ``function`` treat as constants."""
     graph = graph_of(function)
     if graph is None or not is_functional(function) or not graph.variants:
         return frozenset()
