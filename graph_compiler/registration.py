@@ -208,6 +208,7 @@ class Registry(Generic[E]):
             )
 
     def register(self, entry: E) -> None:
+        """Add an entry for this process only."""
         self._add(entry, "the entry")
 
     def unregister(self, name: str) -> None:
