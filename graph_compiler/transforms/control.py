@@ -248,7 +248,8 @@ def _length(f: Any, rows: Sequence[Any], length: int | None) -> int:
     sizes = {item.shape[0] for item in rows}
     # TensorFlow may give a length that is a tensor.
     given: Any = length
-    if isinstance(given, (float, str)) or isinstance(given, (int, np.integer)) and given < 0:
+    is_negative = isinstance(given, (int, np.integer)) and given < 0
+    if isinstance(given, (float, np.floating, str)) or is_negative:
         raise InvalidOption(
             f"scan of {name_of(f)}: length= is {length!r}, and has to be a whole number from 0 on"
             f"{location_text(f)}"

@@ -204,6 +204,11 @@ ERRORS: dict[str, tuple[Callable[[], Any], type[GraphCompilerError], str]] = {
         InvalidOption,
         "length= is 2.5",
     ),
+    "length that is a float of NumPy": (
+        lambda: transforms.scan(lambda c, row: (c, c), torch.ones(1), length=np.float32(2.5)),
+        InvalidOption,
+        "length= is np.float32",
+    ),
     "nothing": (lambda: transforms.scan(lambda c, row: (c, c), torch.ones(1)), InvalidOption, "pass xs= or length="),
     "no step": (lambda: transforms.scan(lambda c, row: (c, c), torch.ones(1), torch.ones(0, 2)), CallMismatch, "there is no step"),
     "no pair": (lambda: transforms.scan(lambda c, row: c, torch.ones(1), torch.ones(3)), CallMismatch, r"\(carry, output\), not Tensor"),
