@@ -32,7 +32,7 @@ class NotForXla(Exception):
 
 
 class FirstCall(Exception):
-    """Exception that replaces the compilation for arguments that are new."""
+    """Exception at a call with new arguments, raised instead of compiling for them."""
 
 
 class NotTraceable(Exception):

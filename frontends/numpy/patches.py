@@ -184,6 +184,7 @@ _OF_PAIRS = frozenset({"scipy.linalg.cho_solve", "scipy.linalg.lu_solve"})
 def _recording_if_traced(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function that records a call of SciPy's function ``original`` if it gets traced arrays."""
     signature = inspect.signature(original)
+    first = next(iter(signature.parameters))
 
     @functools.wraps(original)
     @forwards
@@ -198,7 +199,7 @@ def _recording_if_traced(name: str, original: Callable[..., Any]) -> Callable[..
             # A result in the memory of an argument would be taken for the argument.
             if key.startswith("overwrite_"):
                 given.arguments[key] = False
-            elif isinstance(item, list) and not (name in _OF_PAIRS and item is args[0]):
+            elif isinstance(item, list) and not (name in _OF_PAIRS and key == first):
                 (given.arguments[key],) = _with_arrays((item,))
         is_number = False
 

@@ -66,7 +66,7 @@ class Training(Protocol):
     @property
     @default
     def compiles_models(self) -> bool:
-        """True if the framework compiles the model inside a step, and not the step as a whole."""
+        """True if the framework compiles the model that a step calls, instead of the whole step."""
         return False
 
     # ------------------------------------------------------------------------------ optimizers

@@ -337,8 +337,13 @@ def _input(b: NumpyBuilder, name: str, a: Any) -> Any:
     return b.astype(a, dtype=real_of(result))
 
 
+# SciPy's functions have these parameters, too. Memory that may be overwritten and processors do not change
+# results.
 def _line(name: str) -> Callable[..., Any]:
-    def row(b: NumpyBuilder, a: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
+    def row(
+        b: NumpyBuilder, a: Any, n: Any = None, axis: int = -1, norm: Any = None, overwrite_x: Any = False,
+        workers: Any = None, *, plan: Any = None,
+    ) -> Any:  # fmt: skip
         x = _input(b, name, b.array(a))
         return getattr(b, name)(x, n=n, axis=axis_of(axis, x.ndim), norm=norm or "backward")
 
@@ -346,8 +351,13 @@ def _line(name: str) -> Callable[..., Any]:
 
 
 def _several(name: str, default: Any) -> Callable[..., Any]:
-    def row(b: NumpyBuilder, a: Any, s: Any = None, axes: Any = default, norm: Any = None) -> Any:
+    def row(
+        b: NumpyBuilder, a: Any, s: Any = None, axes: Any = default, norm: Any = None,
+        overwrite_x: Any = False, workers: Any = None, *, plan: Any = None,
+    ) -> Any:  # fmt: skip
         x = _input(b, name, b.array(a))
+        # SciPy takes a single size, too.
+        s = (s,) if isinstance(s, int) else s
         if axes is None:
             axes = tuple(range(x.ndim - len(s), x.ndim)) if s is not None else tuple(range(x.ndim))
         return getattr(b, name)(
@@ -358,10 +368,10 @@ def _several(name: str, default: Any) -> Callable[..., Any]:
 
 
 for _fft_name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft"):
-    rows.row(f"fft.{_fft_name}")(_line(_fft_name))
+    rows.row(f"fft.{_fft_name}", f"scipy.fft.{_fft_name}")(_line(_fft_name))
 for _fft_name in ("fftn", "ifftn", "rfftn", "irfftn"):
-    rows.row(f"fft.{_fft_name}")(_several(_fft_name, None))
-    rows.row(f"fft.{_fft_name[:-1]}2")(_several(_fft_name, (-2, -1)))
+    rows.row(f"fft.{_fft_name}", f"scipy.fft.{_fft_name}")(_several(_fft_name, None))
+    rows.row(f"fft.{_fft_name[:-1]}2", f"scipy.fft.{_fft_name[:-1]}2")(_several(_fft_name, (-2, -1)))
 
 
 rows.table({
@@ -660,30 +670,3 @@ def cdist(b: NumpyBuilder, XA: Any, XB: Any, metric: Any = "euclidean", **option
     if name.startswith("sqe"):
         return b.sum(b.square(differences), axis=(2,))
     return b.vector_norm(differences, axis=(2,), ord=float(order))
-
-
-def _scipy_line(name: str) -> Callable[..., Any]:
-    def row(
-        b: NumpyBuilder, x: Any, n: Any = None, axis: int = -1, norm: Any = None, overwrite_x: Any = False,
-        workers: Any = None, *, plan: Any = None,
-    ) -> Any:  # fmt: skip
-        return _line(name)(b, x, n, axis, norm)
-
-    return row
-
-
-def _scipy_several(name: str, default: Any) -> Callable[..., Any]:
-    def row(
-        b: NumpyBuilder, x: Any, s: Any = None, axes: Any = default, norm: Any = None,
-        overwrite_x: Any = False, workers: Any = None, *, plan: Any = None,
-    ) -> Any:  # fmt: skip
-        return _several(name, default)(b, x, (s,) if isinstance(s, int) else s, axes, norm)
-
-    return row
-
-
-for _fft_name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft"):
-    rows.row(f"scipy.fft.{_fft_name}")(_scipy_line(_fft_name))
-for _fft_name in ("fftn", "ifftn", "rfftn", "irfftn"):
-    rows.row(f"scipy.fft.{_fft_name}")(_scipy_several(_fft_name, None))
-    rows.row(f"scipy.fft.{_fft_name[:-1]}2")(_scipy_several(_fft_name, (-2, -1)))

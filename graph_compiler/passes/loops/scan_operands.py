@@ -67,7 +67,7 @@ class CarriedCells:
 
     @property
     def depth(self) -> int:
-        """Largest number of iterations that a read looks back, which is the number of cells in the carry."""
+        """Number of cells in the carry: the most iterations that a read looks back."""
         return max((read.source for read in self.reads.values() if isinstance(read.source, int)), default=0)
 
 

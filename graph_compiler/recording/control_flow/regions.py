@@ -194,8 +194,8 @@ class Regions(ABC):
     def collective(self, name: str, x: Any, **params: Any) -> Any:
         """Record a collective operation or ``sharding_hint``, and return its result.
 
-        ``name`` is ``sharding_hint`` or in ``ops.collectives.COLLECTIVES``. ``x`` is an array or a number, or
-        None.
+        name: ``sharding_hint``, or a name in ``ops.collectives.COLLECTIVES``.
+        x: an array, a number or None.
         """
 
     # ------------------------------------------------------------------------------ conditions

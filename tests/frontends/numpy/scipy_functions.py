@@ -150,6 +150,7 @@ SAMPLES: list[Sample] = [
             linalg.solve_triangular(a, b=y, lower=True),
             linalg.solve_triangular(a, y, "T"),
             linalg.lu_solve(list(linalg.lu_factor(a)), y),
+            linalg.cho_solve(b=y, c_and_lower=[linalg.cho_factor(a)[0], False]),
             np.linalg.solve(a, b=y),
             np.dot(a, b=y),
         ),
