@@ -183,7 +183,7 @@ class Registry(Generic[E]):
         return {**self.own, **self._others}
 
     def all(self) -> dict[str, E]:
-        """Return all entries, after reading the entry points of other packages."""
+        """Return all entries. The first call reads the entry points of other packages."""
         if not self._is_read:
             from importlib.metadata import entry_points
 

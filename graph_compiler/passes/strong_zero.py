@@ -116,8 +116,8 @@ HOLOMORPHIC = frozenset({
 def strong_zero(graph: Graph) -> tuple[Graph, bool]:
     """Rewrite a canonical graph so that zero times infinity or NaN is zero in derivatives of some operations.
 
-    Return ``(graph, changed)``, as every pass does: ``compile(..., passes=[strong_zero])`` and
-    ``graph.with_passes(strong_zero)`` run it.
+    Return ``(graph, changed)``. ``compile(..., passes=[strong_zero])`` and ``graph.with_passes(strong_zero)``
+    run this pass.
     """
     block = graph.block
     made = _rewritten_block(block)

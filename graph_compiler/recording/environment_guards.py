@@ -182,7 +182,7 @@ def dict_of_class(cls: type) -> dict[str, Any] | None:
 
 
 def dicts_of_attribute(cls: type, name: str) -> list[dict[str, Any]]:
-    """Return the dicts of the classes in the MRO of ``cls`` up to the first that defines ``name``.
+    """Return the dicts of the classes in the MRO of ``cls`` up to the first that defines ``name``, if any.
 
     Return an empty list if one of them cannot be reached.
 
@@ -393,9 +393,9 @@ def conjunction(
 def condition(
     guards: Iterable[EnvironmentGuard], versions_of: VersionsOf | None = None, derived: Sequence[Derived] = ()
 ) -> Condition:
-    """Return the condition that all ``guards`` hold, whose evaluation also refreshes ``derived``.
+    """Return the condition that all ``guards`` hold. If it is true, ``derived`` has been refreshed as needed.
 
-    With ``versions_of``, its evaluation skips what has not changed since.
+    With ``versions_of``, guards whose versions have not changed are not evaluated again.
 
     >>> held = {"step": 1}
     >>> step = EnvironmentGuard("{}[{}] == {}", (held, "step", 1), of=held)

@@ -242,9 +242,9 @@ Ends = Mapping[Value, "tuple[Any, Any]"]
 
 @only_with(*_OPENED)
 def bounded_loops(graph: Graph) -> tuple[Graph, bool]:
-    """Return ``(graph, changed)``, with known upper bounds for trip counts that depend on a loop index.
+    """Return ``(graph, changed)``, with upper bounds for trip counts that depend on an outer loop index.
 
-    A branch skips the iterations beyond the actual trip count.
+    A branch skips the iterations beyond the actual trip count. Loops for which no bound is found remain.
     """
     if not any(map(_is_open, graph.nodes)):
         return graph, False
@@ -373,7 +373,7 @@ class _BoundingScope:
 
 
 def _without_still(step: Body, changing: set[Value]) -> tuple[Body, list[Node]]:
-    """Return ``step`` without the reads that can run before it, and these reads.
+    """Move reads of unchanging arrays by an index out of ``step``; return the rest, and these reads.
 
     ``changing`` are the values that differ between iterations.
     """

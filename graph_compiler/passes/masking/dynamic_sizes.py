@@ -128,7 +128,7 @@ def _count_guard(guard: Guard, graph: Graph, finders: Container[Node]) -> Guard:
 
 
 def _maker(size: Any, graph: Graph) -> Any:
-    """Return the node whose result has ``size`` elements along its parameter ``axis``, or None."""
+    """Return the node whose result has ``size`` elements along its ``axis`` (0 by default), or None."""
     (atoms, factor), *more = size.terms()
     symbol = atoms[0] if not more and factor == 1 and len(atoms) == 1 else None
     if not isinstance(symbol, Symbol) or symbol.kind != "size":
@@ -304,7 +304,7 @@ class _SelectedRows:
         return node.op in _COMBINATIONS and _COMBINATIONS[node.op][0](node, self)
 
     def register_axis(self, value: Value, has_rows: bool) -> bool:
-        """Register the axis of the rows in ``value``; return False if its shape is not supported."""
+        """Register the axis of the rows in ``value``, if any; return False if its shape is not supported."""
         axes = [axis for axis, dim in enumerate(value.shape) if self.is_in(dim)]
         if len(axes) != 1:
             return not axes and not has_rows
@@ -546,7 +546,7 @@ class _SizeBounder(Rewriter):
         return tuple(map(operand, node.inputs))
 
     def places_in(self, build: Builder, found: _SelectedRows) -> list[Value]:
-        """Return the indices of the selected elements, one array per axis, padded with the last of them.
+        """Return the indices of the selected elements, one padded array per axis of the mask.
 
         They are computed once for each mask, together with its entry in ``rows``.
         """

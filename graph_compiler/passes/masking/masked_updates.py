@@ -69,7 +69,7 @@ class _BlockSizes:
         return found
 
     def are_equal(self, some: Sequence[Any], others: Sequence[Any], origin: Origin) -> bool:
-        """Return True if two shapes are equal, and add guards on sizes whose equality is not certain."""
+        """Return True if two shapes are equal, possibly under guards on their sizes, which are added."""
         if len(some) != len(others):
             return False
         conditions = [apply("eq", self.outward(one), self.outward(other)) for one, other in zip(some, others)]
@@ -112,7 +112,7 @@ def _written(block: Block) -> frozenset[Value]:
 
 
 def _mask_of(block: Block, node: Node) -> Value:
-    """Return the mask of a ``masked_scatter`` before it was broadcast to the array's shape."""
+    """Return the mask of a ``masked_scatter``, as it was before a broadcast that the nodes show."""
     x, mask, _ = node.inputs
     for op in ("broadcast_to", "reshape"):
         made = block.maker(mask)
@@ -150,7 +150,7 @@ class _SelectionBuilder(PaddedBuilder):
         return self.masks[span, 0, rank]
 
     def harmless(self, item: Any, number: Any) -> Any:
-        """Return the full array of ``item``, with ``number`` or masked gradients for unselected elements."""
+        """Keep unselected elements from affecting the result; ``number`` is a harmless value for them."""
         mask = self.mask(item.spans) if isinstance(item, PaddedArray) else None
         if mask is None or mask.shape != item.full.shape or item.padding is not None:
             return self.fill_padding(item, number)
@@ -186,7 +186,7 @@ class _SelectionRewriter:
     def _whole(self, node: Node) -> Value | None:
         """Return the value that replaces the result of ``node``; None if the node stays.
 
-        If its result is a selection, register the full array.
+        This may add the full array of the result to ``selected``.
         """
         if node.op == "boolean_mask":
             self._select(node)

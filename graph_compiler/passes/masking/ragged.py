@@ -112,7 +112,7 @@ class PaddedBuilder:
     def mask(self, spans: Sequence[Span | None]) -> Value | None:
         """Return a boolean array that is True for valid elements; None if all are known to be valid.
 
-        It has one axis for each of ``spans``, of size 1 where all elements are valid.
+        It has one axis for each of ``spans``, of size 1 where all elements are known to be valid.
         """
         found: Value | None = None
         for axis, span in enumerate(spans):
@@ -430,7 +430,7 @@ def _permuted(rewrite: PaddedRewrite) -> Any:
 
 
 def _reshaped(rewrite: PaddedRewrite) -> Any:
-    """Insert and remove axes of size 1; raise ``CannotPad`` for any other reshape."""
+    """Insert and remove axes of size 1; raise ``CannotPad`` if the reshape changes other axes."""
     (x,), shape = rewrite.operands, rewrite.params["shape"]
     old = rewrite.node.inputs[0].shape
     left = [(size, span) for size, span in zip(x.full.shape, x.spans) if size != 1 or span is not None]
@@ -453,7 +453,7 @@ def _copied(rewrite: PaddedRewrite) -> Any:
 def _reduced(rewrite: PaddedRewrite, neutral: Callable[[str], Any], needs_one: bool = False) -> Any:
     """Reduce the full array, with the identity element of the reduction in the padding.
 
-    With ``needs_one``, raise ``CannotPad`` unless the padded axes are known to have a valid element.
+    With ``needs_one``, raise ``CannotPad`` if a reduced axis may have no valid element.
     """
     (x,) = rewrite.operands
     axes = normalise_axes(rewrite.params["axis"], len(x.spans))
@@ -583,7 +583,7 @@ def _always(number: float) -> Callable[[str], Any]:
 
 
 def _end(dtype: str, sign: int) -> Any:
-    """Return the largest number of a dtype, or with ``sign`` -1 the smallest; for floats, an infinity."""
+    """Return the largest number of a real dtype, or with ``sign`` -1 the smallest; floats have infinities."""
     if is_floating(dtype):
         return sign * inf
     if not is_integer(dtype):

@@ -84,7 +84,8 @@ class NodeSignature:
     """Node split into a key, which must be equal in all iterations of a loop, and leaves, which may differ.
 
     key: number of the part that must be equal. It is negative for a node that must not be part of a loop.
-    leaves: the values that the node reads (also for sizes) and its ints and floats, in order.
+    leaves: values that the node reads (also for sizes), ints and floats, in order; empty if ``key`` is
+        negative.
     """
 
     key: int
@@ -454,7 +455,7 @@ class _PatternFit:
         self.program, self.bare = steps.program, steps
 
     def steps(self, low: int) -> tuple[RepeatedSteps, int, int] | None:
-        """Return the steps with their patterns, and the range of those that follow them, or None."""
+        """Return the steps with patterns, and the range of those that follow them; None if none are found."""
         patterns = []
         for place in range(self.period):
             pairs = zip(self.bare.leaves(self.about, place), self.bare.leaves(self.about + 1, place))
@@ -508,7 +509,7 @@ class _PatternFit:
     def _fits(self, step: int, begin: int | None = None) -> bool:
         """Return True if the leaves of ``step`` follow the patterns.
 
-        With ``begin``, results of steps before it may be any values that are known before that step.
+        With ``begin``, a leaf that would read a result of an earlier step may be any value from before it.
         """
         for place, row in enumerate(self.whole.patterns):
             for leaf, pattern in zip(self.whole.leaves(step, place), row):

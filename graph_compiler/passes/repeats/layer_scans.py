@@ -220,7 +220,7 @@ def _index(values: Sequence[Value], item: Any) -> int | None:
 
 
 def _turns(operands: Sequence[Any]) -> int:
-    """Return the smallest period of ``operands``, from 2 to ``_MOST_TURNS``; 0 if there is none."""
+    """Return the smallest period of ``operands`` that can be stacked, at least 2; 0 if none is found."""
     fits = (
         turns
         for turns in range(2, min(_MOST_TURNS, len(operands) - 1) + 1)

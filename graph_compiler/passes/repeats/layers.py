@@ -88,7 +88,9 @@ class Numbering(NamedTuple):
 
 
 def numbering(one: str, other: str) -> Numbering | None:
-    """Return how the trailing numbers of the parts of two paths differ. Dots and slashes separate parts.
+    """Return the first difference of two paths that differ only in trailing numbers of parts, or None.
+
+    Dots and slashes separate parts.
 
     >>> numbering("residual/dense_1/kernel", "residual_1/dense_3/kernel")
     Numbering(parts=('residual', 'dense', 'kernel'), place=0, one=0, other=1)
@@ -152,7 +154,7 @@ def word(parts: Sequence[str]) -> str:
 def layers_in(
     program: IndexedBlock, run: RepeatedRun, names: ArrayNames, fewest: int
 ) -> RepeatedSteps | None:
-    """Return ``run`` divided into layers, or None if no division has at least ``fewest`` layers."""
+    """Return ``run`` divided into at least ``fewest`` layers; None if no division is found."""
     cuts = _LayerBoundaries(program, run, names)
     counted = [(first, (run.end - first) // run.period) for first in cuts.places()]
     ranked = [
@@ -423,7 +425,7 @@ class _CallBuilder:
 
 
 def _with_common_module(node: Node, other: Node) -> Node:
-    """Return ``node`` with ``*`` for the parts in which the module paths of two layers differ."""
+    """Replace parts of the module path in which the equally long path of ``other`` differs by ``*``."""
     own, module = node.origin.module.split("."), other.origin.module.split(".")
     # Paths of different lengths have no common pattern.
     if own == module or len(own) != len(module):

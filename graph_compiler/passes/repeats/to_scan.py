@@ -52,7 +52,7 @@ def name_of(node: Node) -> str:
 
 
 def takes_row(node: Node) -> bool:
-    """Return True if ``node`` indexes the first axis of an array by an int, as in ``x[i]``."""
+    """Return True if ``node`` is an index of an array that begins with an int, as in ``x[i]``."""
     if name_of(node) not in _ROWS or not isinstance(node.inputs[0], Value) or len(node.outputs) != 1:
         return False
     key = _key(node)
@@ -75,7 +75,7 @@ def rows_node(node: Node, first: int, by: int, count: int) -> Node:
 
 
 def rest_node(node: Node, row: Value) -> Node | None:
-    """Return the node that computes the result of ``node`` from ``row``; None if that is the row itself."""
+    """Return the node that computes the result of ``node`` from ``row``; None if none is needed."""
     key = _key(node)
     left = key[1:] if isinstance(key, tuple) else ()
     if all(part in (_WHOLE, Ellipsis) for part in left):
@@ -218,7 +218,7 @@ def _gather(steps: RepeatedSteps, slot: Slot, user: int, place: int, has_others:
 
 
 def _first_used(steps: RepeatedSteps, gathered: set[tuple[Slot, int]]) -> int | None:
-    """Return the first step with a result that is used outside of the steps and that a loop cannot return."""
+    """Return the first step with a result that later nodes use and a loop cannot return, or None."""
     return next(
         (step for step in range(steps.count) if any(True for _ in _used_after(steps, step, gathered))), None
     )
@@ -570,7 +570,7 @@ _MOST_INNER = 8
 def rolled(fewest: int, counts: bool = False, keys: SignatureCache | None = None) -> GraphPass:
     """Return a pass that turns repetitions of nodes into a ``scan``, if possible.
 
-    fewest: fewest repetitions; raised to 3, and lowered to 4 for nodes with branches or loops.
+    fewest: fewest repetitions, at least 3, and at most 4 for nodes with branches or loops.
     counts: True if a loop index may be the bound of a slice.
     keys: cache of signatures shared with other passes.
     """

@@ -66,7 +66,7 @@ def _inline(block: Block, is_written_out: Callable[[Node], bool]) -> Block:
 
 
 def _in_module(node: Node, path: list[str]) -> Node:
-    """Return ``node`` with each ``*`` in its module path (``layer.*.norm``) replaced from ``path``."""
+    """Replace ``*`` in the module path of ``node`` (``layer.*.norm``) by the part of ``path`` there."""
     own = node.origin.module.split(".")
     module = ".".join(
         path[place] if part == "*" and place < len(path) else part for place, part in enumerate(own)

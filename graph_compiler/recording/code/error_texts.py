@@ -27,7 +27,7 @@ _BLOCKS = ("body", "orelse")
 
 
 def only_raises(function: Any, call: ast.Call, argument: ast.AST | None) -> bool:
-    """Return True if the source of ``function`` names a parameter only to raise, or in comparisons by ``is``.
+    """Return True if ``function`` is found to use a parameter only to raise, or in comparisons by ``is``.
 
     The parameter is the one to which ``call`` passes ``argument``.
     """

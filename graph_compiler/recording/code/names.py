@@ -195,7 +195,7 @@ _PAIRS = ("STORE_FAST_STORE_FAST",)
 
 
 def stored_names(code: CodeType, instruction: int, outer: Instruction | None = None) -> tuple[str, ...]:
-    """Return the names of variables that store the value made at offset ``instruction``, or an empty tuple.
+    """Return names of variables that store the value made at offset ``instruction``, or an empty tuple.
 
     There are several names if the value is unpacked. ``outer`` is the instruction that runs ``code``.
 
@@ -218,7 +218,7 @@ def stored_names(code: CodeType, instruction: int, outer: Instruction | None = N
 
 
 def _variables_of(code: CodeType, steps: Iterator[tuple[str, int]], above: int) -> tuple[str, ...]:
-    """Find the variables in which ``steps`` store the value that is below ``above`` items on the stack."""
+    """Find variables in which ``steps`` store the value that is below ``above`` items on the stack."""
     for name, arg in steps:
         stored = _stored(code, name, arg)
         if name == "UNPACK_SEQUENCE" and not above:

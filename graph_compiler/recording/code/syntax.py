@@ -88,7 +88,7 @@ _PLACE = re.compile(r":\d+")
 
 @contextmanager
 def adding_location(function: Any) -> Iterator[None]:
-    """Add the line of ``function``, if known, to a ``TracingError`` or ``GuardFailed`` that names no line.
+    """Add the line of ``function``, if known, to a ``TracingError`` or ``GuardFailed`` that shows none.
 
     >>> try:
     ...     with adding_location(adding_location):
@@ -120,7 +120,7 @@ def place_of(function: Any) -> str:
 
 
 def code_of(function: Any) -> CodeType | None:
-    """Return the code of a function, a callable object or a model, or None if it has no Python code."""
+    """Return the code of a function, a callable object or a model, or None if none is found."""
     # A partial has no line of its own.
     while isinstance(function, functools.partial):
         function = function.func

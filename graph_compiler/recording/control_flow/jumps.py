@@ -197,7 +197,7 @@ def _joined(statement: ast.If, rest: Sequence[ast.stmt]) -> ast.If | None:
 
 
 def always_leaves(body: Sequence[ast.stmt]) -> bool:
-    """Return True if a block is known to end in a jump, so that code after it does not run."""
+    """Return True if code after a block is known not to run."""
     last = body[-1] if body else None
     if isinstance(last, ast.If):
         return always_leaves(last.body) and always_leaves(last.orelse)
@@ -293,7 +293,7 @@ def reads(*nodes: ast.AST | None) -> Names:
 
 
 def writes(nodes: Iterable[ast.AST]) -> Names:
-    """Return the names that ``nodes`` bind or delete in their own scope.
+    """Return the names that ``nodes`` bind or delete, without those inside of inner scopes.
 
     >>> code = "match x:\\n  case {1: a, **rest}:\\n    b = [c for c in a]"
     >>> sorted(writes(ast.parse(code).body))

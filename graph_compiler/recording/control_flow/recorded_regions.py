@@ -333,7 +333,7 @@ class RecordedRegions(Regions, Generic[B]):
                 )
 
     def _tie_kept(self, arrays: Arrays, owners: Sequence[MemoryOwner], count: int) -> None:
-        """Mark stacked outputs as possible aliases of the arrays that their rows may be.
+        """Tie or freeze stacked outputs whose rows may share memory with other arrays.
 
         ``count`` is the number of carried outputs, which come first.
         """
@@ -352,7 +352,7 @@ class RecordedRegions(Regions, Generic[B]):
     def _tie(
         self, arrays: Arrays, operands: Sequence[Value], outside: Sequence[Value], count: int = 0
     ) -> None:
-        """Mark results of a node as possible aliases of the outer arrays that they may be."""
+        """Tie results of a node to the outer arrays whose memory they may share."""
         outputs = [self.value_of(array) for array in arrays]
         # A block may return an outer array unchanged, and a loop without an iteration its carry.
         if outside:

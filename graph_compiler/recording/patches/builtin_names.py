@@ -300,7 +300,7 @@ def builtin_lookups(functions: Iterable[types.FunctionType]) -> Iterator[LookedU
 
 
 def conversion_replacements(places: Iterable[LookedUp], symbols: Symbols) -> list[Replacement]:
-    """Return the patches for ``int``, ``float``, ``complex`` and ``len`` in the namespaces of ``places``."""
+    """Return the patches for ``int``, ``float``, ``complex`` and ``len`` where ``places`` look them up."""
     spaces: dict[tuple[int, str], dict[str, Any]] = {}
     files: dict[tuple[int, str], set[str]] = {}
     functions: dict[tuple[int, str], dict[int, types.FunctionType]] = {}

@@ -89,7 +89,7 @@ def _called(
     *args: Any,
     **kwargs: Any,
 ) -> Any:
-    """Call ``original``, and record the call or return a symbolic number where its arguments require that.
+    """Call ``original``, record the call, or return a symbolic number, as the arguments require.
 
     by_count: names of the function in ``FUNCTIONS`` of ``sizes``, by number of arguments.
     """

@@ -167,7 +167,7 @@ class Session:
     def guards(self) -> list[EnvironmentGuard]:
         """Return guards for the calls that shims of :func:`assume_result` noted.
 
-        Each of the functions is called now.
+        What they compare is read anew now.
         """
         return [
             EnvironmentGuard("{}() == {}", (ask, ask()), f"what {name} gives")
@@ -182,7 +182,7 @@ _open = threading.local()
 
 @contextmanager
 def paused() -> Iterator[None]:
-    """Pause the open sessions of this thread in the block, until another session is opened there."""
+    """Pause the open sessions of this thread in the block. A session that is opened there is active."""
     before, _paused.is_so = getattr(_paused, "is_so", False), True
     try:
         yield

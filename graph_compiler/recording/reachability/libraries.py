@@ -272,7 +272,7 @@ def packages_named(function: types.FunctionType) -> list[str]:
 
 @functools.lru_cache(maxsize=4096)
 def _plain_names(code: types.CodeType) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
-    """Return the names of globals and attributes that ``code`` reads, or None if it may use others."""
+    """Return the names of globals and attributes that ``code`` reads, or None if it may use other objects."""
     if code.co_freevars or code.co_cellvars:
         return None
     globals_read, others = dict[str, None](), dict[str, None]()
@@ -334,7 +334,7 @@ def _is_unknown(package: str) -> bool:
 
 @contextmanager
 def telling_framework(obj: Any, written_in: str) -> Iterator[None]:
-    """Replace a ``TypeError`` of the block by ``SourceNotFound`` if ``obj`` is of another framework."""
+    """Replace a ``TypeError`` by ``SourceNotFound`` if ``obj`` seems to be of another framework."""
     try:
         yield
     except (TypeError, TracingError) as problem:

@@ -37,10 +37,10 @@ class _Entry(NamedTuple):
 
 
 class NameIndex:
-    """Index of the attributes that a search has met and whose names no code has used so far.
+    """Index, by name, of the attributes that a search has met and that no code has used so far.
 
-    Once code uses a name, its attributes are released: the next call of :meth:`released` returns them, so
-    that the search visits them.
+    Once code uses an attribute, it is released: the next call of :meth:`released` returns it, so that the
+    search visits it.
 
     reads: names that code reads.
     sets: names of attributes that code sets.

@@ -29,7 +29,7 @@ class ListLengths:
         self._read: set[tuple[int, Any]] = set()
 
     def grown(self, places: Sequence[StatePlace]) -> frozenset[tuple[int, Any]]:
-        """Note the lengths of the lists at ``places``; return the identities of those that had several."""
+        """Note the lengths of the lists at ``places``; return identities of those that may be append-only."""
         if not places:
             return frozenset()
         lists = [place for place in places if place.whole and type(place.held.item) is list]

@@ -45,7 +45,7 @@ class AutoDynamic:
     def numbers_given(self, tree: Tree) -> frozenset[Path]:
         """Note static numbers of calls, and return the paths of those that have had more than two values.
 
-        ``tree`` is the structure of ``(args, kwargs)``.
+        ``tree`` is the structure of ``(args, kwargs)``. Items of lists and tuples in an argument are ignored.
 
         >>> from ...trees import flatten
         >>> auto_dynamic = AutoDynamic()
@@ -72,7 +72,7 @@ class AutoDynamic:
     def changed_places(
         self, world: ObjectSnapshot, mark_of: Callable[[TrackedContainer, Any], Any]
     ) -> list[StatePlace]:
-        """Note the arrays and numbers in ``world``; return the places of those that changed at least twice.
+        """Note arrays and numbers in ``world``; return the places of those that have changed at least twice.
 
         ``is_new`` is set to False.
 

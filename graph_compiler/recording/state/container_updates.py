@@ -240,8 +240,8 @@ def updates_to_json(updates: Iterable[ContainerUpdate] | None, item: Item) -> An
 def updates_from_json(data: Any, item: Item, tree: Tree) -> tuple[ContainerUpdate, ...] | None:
     """Return the updates that :func:`updates_to_json` wrote, or None for None.
 
-    ``tree`` is the structure of the graph's output. Raise ``InvalidFile`` if a path or index in an update is
-    not allowed.
+    ``tree`` is the structure of the graph's output. Raise ``InvalidFile`` if it lacks new objects, or if a
+    path, attribute or index in an update is not allowed.
     """
     if data is None:
         return None

@@ -52,7 +52,7 @@ class Stateful:
     def arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
         """Return the objects at ``paths`` in a call that have a ``__dict__``.
 
-        Raise ``CallMismatch`` if a path into an argument that is passed leads nowhere.
+        Raise ``CallMismatch`` if a path leads nowhere. Keyword arguments that are not passed are skipped.
         """
         if not self.paths:
             return []
@@ -120,7 +120,7 @@ class StatePlace:
 
 
 def place_at(held: TrackedContainer, key: Any) -> StatePlace:
-    """Return the place of ``key`` in a container, or of the whole container if its parts have no places."""
+    """Return the place of ``key``, or the whole container for ``ORDER`` and in lists, sets and buffers."""
     if key is ORDER or is_whole(held.item):
         return StatePlace(held, whole=True)
     # The recording has already guarded the size, because a dict lookup hashes it.
