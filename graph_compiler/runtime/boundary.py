@@ -44,7 +44,10 @@ def public(function: Public) -> Public:
 
 
 def prepare_to_raise(problem: Exception, doing: str) -> None:
-    """Prepare ``problem`` for users, before the public function named ``doing`` raises it again."""
+    """Prepare an exception of the public function ``doing`` for users, or raise ``InternalError`` from it.
+
+    Do nothing if other code of this package has called that function.
+    """
     if _is_nested(sys._getframe(1)):
         return
     told = as_internal_error(problem, doing)
@@ -75,7 +78,7 @@ def _is_nested(frame: FrameType) -> bool:
 
 
 def shortened_traceback(problem: BaseException) -> TracebackType | None:
-    """Return the traceback of ``problem`` without frames of this package, or None if no frame remains."""
+    """Return the traceback of ``problem`` without frames that do not help users, or None if none remains."""
     frames = list(traceback.walk_tb(problem.__traceback__))
     owners = [owner_of_frame(frame) for frame, _ in frames]
     users = [place for place, owner in enumerate(owners) if owner == "user"]
@@ -167,7 +170,7 @@ _PACKAGE = str(Path(__file__).parents[1])
 
 
 def level_of_user() -> int:
-    """Return the ``stacklevel`` with which a warning of the caller shows a line outside this package."""
+    """Return the ``stacklevel`` for a warning of the caller that should point at the user's code."""
     frame, level = sys._getframe(1), 1
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame, level = frame.f_back, level + 1
@@ -197,7 +200,7 @@ def lines_of(program: Program, problem: Exception) -> list[int]:
 
 
 def with_expression(program: Program, text: str, lines: list[int]) -> str:
-    """Return ``text``, the message of a guard, with the place of the recorded call in full if it is known."""
+    """Return ``text``, the message of a guard, with the code of the recorded call added if it is found."""
     origin = _origin(program, lines)
     return text if origin is None else text.replace(str(origin.portable()), place_of(origin), 1)
 

@@ -71,7 +71,7 @@ def _attributes(obj: Any) -> Mapping[str, Any]:
 
 
 def compile_class(cls: type, compile_one: Compile) -> type:
-    """Return a subclass of ``cls`` with methods that are compiled at their first access on an instance."""
+    """Return a subclass of ``cls`` with methods that are compiled for each instance."""
     if not cls.__flags__ & _IS_BASE_TYPE:
         raise NotCompilable(
             f"{cls.__name__} is a class that cannot be subclassed: compile a function instead"

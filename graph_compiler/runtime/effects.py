@@ -91,7 +91,7 @@ class WrittenArrays:
         return watch(self._of(leading, leaves)) if self.are_watched and watch is not None else None
 
     def copied(self, leading: _Arrays, leaves: _Arrays) -> tuple[_Arrays, _Arrays, dict[Any, Any]]:
-        """Copy written arrays in ``leading`` and ``leaves``; return both, and the copies by index or name."""
+        """Return ``leading`` and ``leaves`` with copies of written arrays, and copies by index or name."""
         # One copy for each object, because arguments that are one array must remain one.
         arrays = dict(zip(self.keys, self._of(leading, leaves)))
         copies = {id(array): self._target.copy(array) for array in arrays.values()}
@@ -187,8 +187,8 @@ class Effects:
     ) -> tuple[Any, dict[str, Any]]:
         """Return the result of a pure call, and a dict of the new state.
 
-        Its keys are names of state and indices of changed arguments, and ``"arguments"`` for the new items of
-        changed containers.
+        The keys of the dict are names of state and indices of changed arguments, and ``"arguments"`` for the
+        new items of changed containers.
 
         leaves: the arrays of the call, then those of the state outside the arguments.
         held: the objects that hold this state before the call.

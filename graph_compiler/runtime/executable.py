@@ -1,4 +1,4 @@
-"""``Executable``: a generated function, loaded and compiled, with the weights and constants that it reads."""
+"""``Executable``: a loaded function, compiled if wanted, with the weights and constants that it reads."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def describe_compilation(function: Callable[..., Any]) -> str:
 
 # ------------------------------------------------------------------------------------------------- executable
 class Executable:
-    """Flat function of a program, loaded and compiled, and the arguments that it takes before its inputs.
+    """Loaded flat function of a program, compiled if wanted, and the arguments before its inputs.
 
     A flat function takes the arrays and numbers in a call one by one.
 

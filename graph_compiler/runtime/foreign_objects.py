@@ -98,8 +98,8 @@ class CallConverter:
     ) -> Any:
         """Call a function of the original's framework with converted arguments.
 
-        During the call, lists, dicts and objects among the arguments hold the converted arrays. Raise
-        ``GuardFailed`` if a write to a converted array cannot reach the caller.
+        During the call, containers of the caller may hold converted arrays. Raise ``GuardFailed`` if a write
+        to a converted array cannot reach the caller.
 
         types: recorded 64-bit dtypes of arrays that the target has narrowed, by their paths in
             ``(args, kwargs)``.
@@ -177,7 +177,7 @@ class _ConvertedCall:
         )
 
     def _is_replaced_for_caller(self, path: Path) -> bool:
-        """Return True if the caller sees another array at ``path`` in a container of the arguments."""
+        """Return True if the caller sees an array that replaces the one at ``path``."""
         # The first two keys lead to an argument. A tuple is replaced by a new one in the container around it,
         # and there is none of the caller's around an argument.
         around = (at(self._given, path[:length]) for length in range(2, len(path)))
@@ -274,7 +274,7 @@ class ProxyClasses:
                 object.__setattr__(item, "__class__", cls)
 
     def taking(self, updates: Iterable[ContainerUpdate]) -> Callable[[Any], None] | None:
-        """Return a function that sets the proxy classes of arguments that ``updates`` change, or None."""
+        """Return a function that sets the proxy classes of changed arguments, or None if there are none."""
         changed = [
             update.path
             for update in updates

@@ -16,7 +16,7 @@ from ..registration import backends, frontends
 
 
 def frontend_of(name: str) -> Frontend:
-    """Import the frontend ``name``, and check it against its contract.
+    """Return the frontend ``name``, imported and checked against its contract.
 
     Raise ``FrameworkNotInstalled`` if its framework is missing.
     """
@@ -29,7 +29,7 @@ def frontend_of(name: str) -> Frontend:
 
 
 def backend_of(name: str) -> Backend:
-    """Import the backend ``name``, and check it against its contract.
+    """Return the backend ``name``, imported and checked against its contract.
 
     Raise ``FrameworkNotInstalled`` if its framework is missing.
     """

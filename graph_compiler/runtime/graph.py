@@ -47,7 +47,7 @@ class Graph(RecordingMethods, DisplayMethods):
     is raised.
 
     Public attributes of an original model that cannot be called (``config``, ``dtype``), and in the same
-    framework its public methods, are attributes of the graph unless it has its own of that name.
+    framework its public instance methods, are attributes of the graph unless it has its own of that name.
 
     >>> import torch, graph_compiler
     >>> graph = graph_compiler.compile(lambda x: x.reshape(-1) * 2, args=(torch.ones(2, 3),))
@@ -145,8 +145,8 @@ class Graph(RecordingMethods, DisplayMethods):
         Results, arguments and buffers are compared, and weights and buffers are restored after each run.
         Inputs have the recorded dtypes and ranks, and recorded and other sizes. Sizes that the original
         rejects or a guard excludes are skipped, and so are variants whose environment guards or state no
-        longer hold. If a graph for another framework draws random numbers, only structure, shapes and dtypes
-        are compared.
+        longer hold. If both cannot draw the same random numbers, only structure, shapes and dtypes are
+        compared.
 
         Args:
             runs: Number of inputs with the recorded sizes for each variant. More inputs show which sizes can
@@ -330,9 +330,9 @@ class Graph(RecordingMethods, DisplayMethods):
 
     @public
     def list_missing(self, framework: str) -> list[str]:
-        """Return why the graph cannot be written for ``framework``, such as calls without translation.
+        """Return the problems that keep the graph from being written for ``framework``.
 
-        There is one string for each problem. The list is empty if the graph can be written.
+        An example is a call without translation. The list is empty if the graph can be written.
 
         Args:
             framework: Name of the target.
@@ -354,11 +354,11 @@ class Graph(RecordingMethods, DisplayMethods):
     def as_module(self) -> Any:
         """Return the graph as a trainable module of its framework.
 
-        This is a ``torch.nn.Module``, ``flax.nnx.Module`` or ``keras.Model``. For NumPy, which has no
-        derivatives, it is a callable whose parameters are read as ``module[name]`` and replaced as
-        ``module[name] = array``.
+        In torch, JAX and TensorFlow, this is a ``torch.nn.Module``, ``flax.nnx.Module`` or ``keras.Model``.
+        For NumPy, which has no derivatives, it is a callable whose parameters are read as ``module[name]``
+        and replaced as ``module[name] = array``.
 
-        In torch, the module of a torch graph holds the original's own tensors, so training one trains
+        In torch, the module for an original in torch holds the original's own tensors, so training one trains
         both. In JAX and TensorFlow, a module holds variables of its own. Modes (``train()``, ``eval()``,
         ``training=``) are those of the original's modules. In JAX and TensorFlow, each module has its own key
         for graphs that need one for random numbers; in torch and NumPy, a module draws as the graph does.
@@ -399,7 +399,7 @@ class Graph(RecordingMethods, DisplayMethods):
 
     @public
     def train(self, mode: bool = True) -> Graph:
-        """Set the training mode of the original's modules, and return the graph.
+        """Set the training mode of the recorded modules, and return the graph.
 
         If no variant fits a call in this mode, ``on_miss`` decides what it does. A graph that was loaded from
         a file raises ``GuardFailed`` for such a call.

@@ -98,7 +98,7 @@ def _values_before(variant: Variant) -> Iterator[tuple[StatePlace, Any]]:
 
 
 def _values_after(variant: Variant) -> Iterator[tuple[StatePlace, Any]]:
-    """Yield the places in which a call replaces a Python value, with the new value."""
+    """Yield places in which a call replaces a Python value by another, with the new value."""
     if not variant.state or not variant.state.replaced or not isinstance(variant.graph.output_tree, Branch):
         return
     before = {place.identity for place, _ in _values_before(variant)}

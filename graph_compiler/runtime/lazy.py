@@ -109,7 +109,7 @@ class UnifiedGraph:
 
 # ------------------------------------------------------------------------------------------------------- lazy
 class LazyGraph(Graph):
-    """Graph whose first call records the original.
+    """Graph that records the original when it is called, not when it is created.
 
     Before anything is recorded, properties and methods such as ``source`` and ``save`` raise ``NotTraced``.
 

@@ -26,7 +26,7 @@ Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
 def validated(*also: Callable[..., Any]) -> Callable[[Decorated], Decorated]:
-    """Return a decorator with which a function raises ``InvalidOption`` for unknown keywords.
+    """Return a decorator with which a function raises ``InvalidOption`` for unknown or invalid keywords.
 
     Known are the keyword-only parameters of the function and of the functions ``also``.
 
@@ -67,7 +67,7 @@ def _with_options(function: Callable[..., Any], also: tuple[Callable[..., Any], 
 
 
 def check_options(options: Mapping[str, Any]) -> None:
-    """Check the values of options that have a validator.
+    """Raise ``InvalidOption`` for values of options that are known to be invalid.
 
     >>> check_options({"on_miss": "retrace", "max_variants": 3, "args": None})
     >>> check_options({"on_miss": "retry"})

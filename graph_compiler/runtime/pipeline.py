@@ -127,7 +127,7 @@ class PlanRun:
 
 
 def first_successful(name: str, plan: RecordingPlan, carry_out: Callable[[PlanRun], Variant]) -> Variant:
-    """Carry out ``plan``, and other plans after it until one succeeds; return the variant."""
+    """Return the variant of the first plan that succeeds: ``plan``, or one that is tried after it."""
     left: list[AbandonedWay] = []
     while True:
         run = PlanRun(plan)

@@ -371,8 +371,8 @@ class Variant:
     ) -> tuple[tuple[Any, dict[str, Any]], tuple[Any, ...]]:
         """Run the graph on ``parameters`` and matched leaves, and return ``((result, state), checks)``.
 
-        ``state`` has the new values of what the call changes, by name or index. ``checks`` are the values of
-        the guards, which the caller has to compare with the expected ones.
+        ``state`` has new values by name or index. ``checks`` are the values of the guards, which the caller
+        has to compare with the expected ones.
 
         held: the objects that hold state outside the arguments, before the call.
         compiled: run the function as the target's compiler has compiled it.

@@ -227,7 +227,7 @@ log = logging.getLogger("graph_compiler")
 
 
 def _fail_as_original(pipeline: Pipeline, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Let the original make its side effects and raise, if it can write to the user's arrays."""
+    """Call the original for its side effects and exception, if it can write to the user's arrays."""
     reference = pipeline.frontend.reference
     # ``saved`` is None if no array of the framework can be written to.
     if not pipeline.has_original or reference.saved is None:

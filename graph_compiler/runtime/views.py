@@ -40,7 +40,7 @@ class DisplayMethods:
         Args:
             path: File to write or replace. Default: a file in a temporary folder.
             open: True shows the page in the browser, or below the cell of a notebook. None does so if there
-                is no ``path`` and a person is at the terminal or notebook.
+                is no ``path`` and a person seems to be at the terminal or notebook.
 
         Raises:
             FileNotFoundError: The folder of ``path`` does not exist.
@@ -85,7 +85,7 @@ _FUNCTIONS = (FunctionType, MethodType, BuiltinFunctionType)
 
 
 def forwarded_attribute(graph: Any, name: str) -> Any:
-    """Return the attribute ``name`` that a graph takes from its original.
+    """Return the attribute ``name`` that a graph has because its original has it.
 
     Raise ``AttributeError`` if there is none.
     """

@@ -468,7 +468,9 @@ def _divide(dividend: Size, divisor: Scalar) -> tuple[Any, Any]:
 
 
 def without_common_factors(dividend: Scalar, divisor: Scalar) -> tuple[Scalar, Scalar, tuple[Atom, ...]]:
-    """Remove common atoms of an integer ``dividend`` and ``divisor``; return both, and these atoms.
+    """Remove common atoms that are found in an integer ``dividend`` and ``divisor``.
+
+    Return both, and the removed atoms.
 
     The quotient of the results is that of the arguments unless one of the atoms is 0.
 

@@ -71,7 +71,7 @@ class DeviceIterator:
 
     @passes_on
     def __next__(self) -> Any:
-        """Return the next batch of the iterator's own loop, which the first call starts."""
+        """Return the next batch of the iterator's own loop, which is started if necessary."""
         if self._own is None:
             self._own = _LoaderLoop(self._loader, self._engine, self._where, self._prefetch)
         return next(self._own)

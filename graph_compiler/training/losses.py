@@ -109,7 +109,7 @@ class LossFunction:
         return (target, outputs) if self._is_reversed else (outputs, target)
 
     def record(self, outputs: Any, target: Any) -> None:
-        """Record the loss for such arrays; if that fails, with 32-bit integers in ``target`` as int64."""
+        """Record the loss for these arrays; if that fails, with int64 for 32-bit integers in ``target``."""
         assert self._graph is not None
         why, wide = "the loss of a training step", map_structure(_to_int64, target)
         try:

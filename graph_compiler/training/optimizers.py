@@ -64,9 +64,10 @@ def schedule(name: str, learning_rate: float | None = None, **options: float) ->
         name: ``constant``, ``linear``, ``cosine`` (https://arxiv.org/abs/1608.03983, without restarts),
             ``polynomial`` or ``exponential``.
         learning_rate: Rate after the warm-up. Default: that of the optimizer.
-        options: ``steps``, after which the rate is constant (not needed for ``constant``); ``warmup``, how
-            many of them rise linearly to ``learning_rate``; ``end``, the fraction of ``learning_rate`` that
-            it decays to; ``power`` of ``polynomial``.
+        options: ``steps``, after which the rate is constant (not needed for ``constant``); ``warmup``, the
+            number of first steps, in which the rate rises linearly to ``learning_rate``; ``end``, the
+            fraction of ``learning_rate`` to which a schedule other than ``constant`` leads; ``power`` of
+            ``polynomial``.
 
     Raises:
         InvalidOption: The name or an option is unknown, ``learning_rate`` is not a finite number, the value
@@ -111,7 +112,7 @@ def schedule(name: str, learning_rate: float | None = None, **options: float) ->
 
 
 def rate_of(given: Any, own: Any, has_rate: bool) -> Rate | None:
-    """Return the function from the number of updates to the rate; None leaves the rate to the optimizer.
+    """Return the learning rate as a function of the number of updates; None if the optimizer contains it.
 
     given: the option ``schedule=`` of the state; None for the optimizer's own rate.
     own: the optimizer's rate, a number or a function; None if the optimizer contains it.

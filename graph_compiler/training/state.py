@@ -351,8 +351,9 @@ class TrainState:
                 the learning rate.
             ema: Decay of a running mean of the parameters (:attr:`ema`), a float between 0 and 1.
             freeze: Patterns (``fnmatch``) of the names of parameters that are not trained.
-            precision: ``"float32"``, ``"bf16"`` or ``"f16"``: dtype of matrix products, convolutions and
-                attention. For float16 the loss is scaled, and updates with non-finite gradients are skipped.
+            precision: ``"bf16"`` or ``"f16"`` for float32 matrix products, convolutions and attention in this
+                dtype; ``"float32"`` leaves them as they are. For float16 the loss is scaled, and updates with
+                non-finite gradients are skipped.
 
         Raises:
             NotCompilable: The target has no derivatives (NumPy), or the model keeps state that is not an

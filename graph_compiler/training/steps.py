@@ -53,7 +53,7 @@ def apply_gradients(state: TrainState, gradients: Arrays) -> TrainState:
     """Take one step with ``gradients`` and return the next state. ``state`` is consumed.
 
     With ``accumulate=n``, gradients are summed, and every n-th step updates the parameters with their mean.
-    In float16, gradients that are not finite update nothing.
+    In float16, gradients that are not finite leave the parameters unchanged.
 
     Args:
         state: State to consume.

@@ -34,7 +34,7 @@ POLICIES = ("nothing", "dots", "everything", "min_cut")
 
 @public
 def checkpoint(function: Any, policy: str | Iterable[str] = "nothing") -> Transformed:
-    """Return ``function`` with a backward pass that recomputes intermediate results instead of storing them.
+    """Return ``function`` with a backward pass that recomputes results that ``policy`` does not store.
 
     Like ``jax.checkpoint`` and ``torch.utils.checkpoint``. In TensorFlow, the policies other than
     ``"everything"`` act as ``"nothing"``.
@@ -225,7 +225,7 @@ def fori_loop(
 
 
 def _segment(checkpoint: Checkpoint, length: int) -> int | None:
-    """Return the iterations of a segment; 0 if each is checkpointed alone, None without checkpoints."""
+    """Return the number of iterations in a segment; 0 if each is checkpointed alone, None without any."""
     if checkpoint is False or checkpoint is None:
         return None
     if checkpoint == "steps":

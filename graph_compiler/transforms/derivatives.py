@@ -221,7 +221,7 @@ def grad(
 
     Raises:
         InvalidOption: ``argnums`` is not an int or a tuple, list or range of ints; ``argnames`` has an item
-            that is not a string; or, at the call, no argument is chosen.
+            that is not a string; or, at the call, no argument is chosen, or an argument twice.
         CallMismatch: At the call, if the result is not a real scalar, or a differentiated argument is missing
             or is an integer, a bool or an array of these.
         GradientRefused: At the call, if the framework reports that an operation has no derivative.

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 def positional(function: Callable[..., Any]) -> list[str]:
-    """Return the names of the parameters that may be passed by position, in order.
+    """Return the names of the known parameters that may be passed by position, in order.
 
     >>> positional(lambda x, /, y, *, z: None)
     ['x', 'y']
@@ -171,7 +171,7 @@ class ArgumentBinding:
         return None if found is None else cls(found[0], found[1], static)
 
     def rebind(self, call: Call, recorded: ArgumentForm) -> Call | None:
-        """Return the call with its arguments passed as in ``recorded``, or None if that is not possible."""
+        """Return an equivalent call with arguments passed as in ``recorded``, or None if none is known."""
         bound = self._bound(*call)
         if bound is None:
             return None
@@ -287,7 +287,7 @@ def _is_default(default: Any, item: Any) -> bool:
 
 
 def _signature(function: Any) -> tuple[tuple[inspect.Parameter, ...], frozenset[str]] | None:
-    """Return the parameters that a call of ``function`` binds to, and the strings in its decorators.
+    """Return the parameters of a call of ``function`` and the strings in its decorators; None if unknown.
 
     A decorator may look up a parameter by such a string.
     """
@@ -340,7 +340,7 @@ def unpack_container(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return the call, with its only argument unpacked if that is a container of the recorded arguments."""
+    """Return the call, with its only argument unpacked if that seems to be a container of the arguments."""
     if len(args) != 1 or kwargs or not isinstance(args[0], (Mapping, list, tuple)):
         return args, kwargs
     (held,) = args

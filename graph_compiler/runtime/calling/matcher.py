@@ -98,9 +98,10 @@ class MatchCode(NamedTuple):
 
 
 def match_code(graph: Graph, target: Target, is_foreign: bool, misfit: str, on_elements: str) -> MatchCode:
-    """Return code that matches a call, and leaves by the statement ``misfit`` if the call does not fit.
+    """Return code that matches a call against the recording of ``graph``.
 
-    ``on_elements`` is the statement that leaves if a condition on elements of arrays does not hold.
+    misfit: statement for a call that does not fit.
+    on_elements: statement for a condition on elements of arrays that does not hold.
     """
     return _Matcher(graph, target, None, is_foreign, misfit, on_elements).matching()
 
@@ -121,7 +122,7 @@ def matcher(
 def unknown_matcher(graph: Graph, target: Target) -> UnknownMatch:
     """Return a matcher for arrays whose sizes may be unknown while the target traces a function.
 
-    It also returns conditions to check when the traced function runs.
+    For a call that fits, the matcher also returns conditions to check when the traced function runs.
     """
     return _UnknownSizeMatcher(graph, target).function()
 
@@ -606,7 +607,7 @@ def dispatcher(
 
 
 def dispatcher_ahead(condition: Condition, matching: MatchCode, calling: CallCode) -> Attempt:
-    """Return ``attempt(args, kwargs)``, a generated function that makes slow checks while the call runs."""
+    """Return ``attempt(args, kwargs)``, a generated function that may make slow checks during the call."""
     are_watched = calling.are_watched
     parts = {
         "doubt": DOUBT,

@@ -168,7 +168,7 @@ def _without_address(value: Any) -> str:
 
 
 def _unlike_parts(old: Any, value: Any, where: str, depth: int) -> Iterator[tuple[str, Any, Any]]:
-    """Yield ``(path, old, new)`` for the innermost attributes and items in which two objects differ."""
+    """Yield ``(path, old, new)`` for attributes and items in which two objects differ, down to ``depth``."""
     if same_static(old, value):
         return
     parts = items_of(value) if _has_parts(value) and depth else []
