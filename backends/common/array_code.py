@@ -66,7 +66,7 @@ def softplus(x: Array, beta: float, threshold: float) -> Array:
 
 
 def soft_shrink(x: Array, threshold: float) -> Array:
-    """Move ``x`` towards 0 by ``threshold``, but not beyond 0."""
+    """Move ``x`` towards 0 by the nonnegative ``threshold``, but not beyond 0."""
     return xp.where(x > threshold, x - threshold, xp.where(x < -threshold, x + threshold, x * 0))
 
 
@@ -117,7 +117,7 @@ def cholesky_inverse(x: Array, *, upper: bool = False) -> Array:
 def lstsq(x1: Array, x2: Array, *, rcond: float | None = None) -> tuple[Array, Array]:
     """Return the minimum-norm least-squares solution of ``x1 @ x == x2``, and the rank of ``x1``.
 
-    Singular values up to ``rcond`` times the largest count as zero.
+    With ``rcond``, singular values up to ``rcond`` times the largest count as zero.
     """
     return pinv(x1, rcond) @ x2, matrix_rank(x1, rcond)
 

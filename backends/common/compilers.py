@@ -181,7 +181,7 @@ def compiled_or_plain(
     describe: Callable[[], str] | None = None,
     is_wanted: bool = True,
 ) -> Callable[..., Any]:
-    """Return a function that calls ``compiled``, and after a failure of the compiler ``function``.
+    """Return a function that calls ``compiled`` until the compiler fails, and ``function`` from then on.
 
     ``reason`` says why an exception is such a failure, or returns None to raise it.
 

@@ -87,7 +87,7 @@ def small_image(size: tuple[int, ...]) -> bool:
 def nearest_places(size: int, out: int, scale: float | None, exact: bool, small: bool) -> np.ndarray:
     """Return the source index of each output element of nearest-neighbour resampling.
 
-    It is that of the element under the centre of the output element if ``exact``, else under its start.
+    With ``exact``, this is the element under the centre of the output element, else that under its start.
     """
     positions = np.arange(out, dtype=np.float32) + np.float32(0.5 if exact else 0)
     if small and not exact and out in (size, 2 * size):

@@ -91,7 +91,8 @@ class SliceKeys:
     def drawing(self, randomness: str, outside: Draw, of_slice: Callable[[Any], Any]) -> Iterator[None]:
         """Let :meth:`next` return a function that draws keys by ``outside`` in this context.
 
-        If ``randomness`` is ``"different"``, ``of_slice`` maps a key to that of one slice.
+        If ``randomness`` is ``"different"``, ``of_slice`` maps a key to that of one slice. If it is
+        ``"error"``, drawing a key raises ``CallMismatch``.
         """
 
         def draw() -> Any:
@@ -166,7 +167,7 @@ def _with_free_size(shape: tuple[Any, ...], sizes: tuple[Any, ...]) -> tuple[Any
 
 
 def with_inferred_size(shape: tuple[Any, ...], sizes: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Replace a quotient by the other sizes, such as ``n // b`` in ``(b, n // b)``, by -1 if there is one.
+    """Replace a size that is a quotient, such as ``n // b`` in ``(b, n // b)``, by -1 if the others imply it.
 
     ``sizes`` has the same sizes as ints and :class:`Size` objects.
     """

@@ -71,7 +71,7 @@ def unless_all(values: tuple[Any, ...], default: Any) -> tuple[Any, ...] | None:
 
 
 def number_in(text: str) -> float | None:
-    """Convert ``text`` without parentheses around it to a float, or return None if ``float`` rejects it.
+    """Convert ``text`` to a float, ignoring parentheses around it, or return None.
 
     >>> number_in("(-2)"), number_in("rows")
     (-2.0, None)

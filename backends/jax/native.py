@@ -113,7 +113,7 @@ _ALIGNMENT = 16
 
 
 def over_dlpack(array: Any, is_copied: bool = False) -> Any:
-    """Return ``array`` as a JAX array by DLPack, or None if that is not possible.
+    """Return ``array`` as a JAX array by DLPack, or None if this fails or would use another device.
 
     The result may share storage with ``array`` unless ``is_copied``.
 
@@ -507,7 +507,7 @@ def invalidated_unless(result: Any, each: tuple[Any, ...], guards: tuple[Guard, 
 
 
 def _raised_unless(holds: Any, each: Any, raising: Callable[[Any], Any]) -> Any:
-    """Return ``holds`` by way of a callback that calls ``raising(each)`` on the host if it is False.
+    """Return ``holds`` by way of a host callback ``raising(each)`` for the case that it is False.
 
     Results must depend on the returned value, or XLA may drop the callback.
     """

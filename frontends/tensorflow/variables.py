@@ -27,7 +27,7 @@ from .process_state import Mode
 
 @dataclass(frozen=True, slots=True)
 class TensorValue:
-    """Tensor of a traced graph: what it is in the recording, and its array while recording.
+    """Tensor of a traced graph, with its item in the recording and its array.
 
     item: the ``Value`` of the graph; an object array of numbers and symbolic sizes, for small arrays whose
         elements are known while recording; an object such as ``PartialList``, for a list of TensorFlow; None
@@ -112,7 +112,7 @@ def variable_of(variable: Any) -> Any:
 
 
 class VariableWeights(contracts.Weights):
-    """Variables that a function refers to, by name.
+    """Variables that a function may read or assign, by name.
 
     places: state outside of variables.
     """
@@ -142,9 +142,9 @@ class VariableWeights(contracts.Weights):
         return self._names[number]
 
     def name_of(self, handle: Any, watched: Iterable[Any]) -> str | None:
-        """Return the name of the variable with this handle, or None if it is unknown.
+        """Return the name of the variable with this handle, or None.
 
-        If a variable in ``watched`` has the handle, it is registered first.
+        An unknown variable that is in ``watched`` gets a name.
         """
         if id(handle) not in self._names:
             for name, variable in named_variables(item for item in watched if item.handle is handle):
@@ -166,7 +166,7 @@ class VariableWeights(contracts.Weights):
         return bool(self.mode.training) if self.has_modes else True
 
     def guards(self, names: Iterable[str]) -> list[EnvironmentGuard]:
-        """Return guards on facts about variables that may affect code that reads the attributes ``names``."""
+        """Return guards on shapes of variables, and on ``trainable`` if one of ``names`` depends on it."""
         asked = (
             [pair for pair in self._marked.items() if isinstance(pair[1], keras.Variable)]
             if not _ASKED.isdisjoint(names)

@@ -37,7 +37,7 @@ _PLAIN = "torch.optim"
 
 
 class CompilingFlag(int):
-    """Value of torch's ``is_compiling()`` flag during a recording, which notices if code tests it."""
+    """Value of torch's ``is_compiling()`` flag during a recording, which notes if recorded code tests it."""
 
     asked = False
 
@@ -98,7 +98,7 @@ def differs_outside(
     kwargs: dict[str, Any],
     seen: RunResults,
 ) -> bool:
-    """Return True if the function is found to return something else without the compiling flag."""
+    """Return True if the function is found to raise or return something else without the compiling flag."""
     if not _is_pure(graph):
         return False
     with restoring_state(state.weights, seed=None, state=state):

@@ -53,6 +53,8 @@ _REFUSED = reads.EXPORTING | {
 def read(text: str) -> Any:
     """Return the dtype, layout, memory format, device, number or bool that ``text`` spells.
 
+    Raise ``InvalidFile`` for another text.
+
     >>> read("torch.float32")
     torch.float32
     """

@@ -54,7 +54,7 @@ class Memory(Enum):
 
 
 class _RefuseGradient(torch.autograd.Function):
-    """Identity of the first argument that raises ``GradientRefused`` if a gradient reaches it."""
+    """Identity of its first argument, which raises ``GradientRefused`` if it gets a gradient."""
 
     generate_vmap_rule = True
 
@@ -117,7 +117,7 @@ class RecordedRule:
     ) -> RecordedRule:
         """Run ``rule`` on cotangents of ones and record it.
 
-        ``args`` are the arguments of the function that made ``results``.
+        ``rule`` takes a gradient for each of ``results``, and returns those of ``args`` in their order.
         """
         graph = capture.recorder.graph
         guards, values = len(graph.guards), [capture.value(item) for item in results]
@@ -180,7 +180,7 @@ class RecordedRule:
         return {*self.cotangents, *(value for node in self.nodes for value in node.outputs)}
 
     def _decide_sizes(self, capture: Trace, guards: Sequence[Guard]) -> None:
-        """Replace guards on sizes inside of the rule by guards on the sizes of what the rule reads."""
+        """Replace guards that read values of the rule by guards on sizes of values outside of it."""
         # A guard of the graph cannot read a value of a rule.
         decided = [guard for guard in guards if not self._inner.isdisjoint(values_in((guard.condition,)))]
         if not decided:

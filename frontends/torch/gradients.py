@@ -25,7 +25,7 @@ from .trace import Trace
 
 
 class AutogradHistory:
-    """Table of the values of a recording that are differentiable, and of the grad mode.
+    """Tracker of the differentiable values of a recording, and of the grad mode.
 
     ambient: the grad mode when the recording began.
     mode_changed: True once another grad mode than ``ambient`` may have been in effect.
@@ -176,7 +176,7 @@ class _GradientBefore(NamedTuple):
 
 
 class Gradients:
-    """Table of the gradients (``.grad``) that tensors had at first, for guards, checks and their restoration.
+    """Record of the gradients (``.grad``) that tensors had at first, to guard, check and restore them.
 
     last: source location of the last backward pass, or None.
     """

@@ -96,7 +96,7 @@ class KeySizes:
         self.asked = set(self.fixed)
 
     def of(self, graph: Graph, value: Value) -> list[tuple[Size, Origin]]:
-        """Return the sizes of the new input ``value`` that must be numbers, with the code that needs it."""
+        """Return the sizes of the new input ``value`` that must be numbers, with the code that needs each."""
         if not (self.plain or self.fixed):
             return []
         position = graph.inputs.index(value)
@@ -110,9 +110,9 @@ class KeySizes:
         return decide(size) if self.plain and isinstance(size, Size) else symbolic(size, decide)
 
     def may_hash_symbol(self, graph: Graph, size: Size, origin: Origin, called: Any) -> bool:
-        """Return True if ``size`` may be hashed as a symbol, because ``called`` is an ``lru_cache`` function.
+        """Return False for a size in ``fixed``, and True if ``called`` is an ``lru_cache`` function.
 
-        Return False for a size in ``fixed``, and raise ``UnhashableSize`` for others.
+        Raise ``UnhashableSize`` otherwise.
         """
         symbols = list(size.symbols())
         of_inputs = all(symbol.kind == "size" and symbol.source in graph.inputs for symbol in symbols)

@@ -463,7 +463,7 @@ def _outside(capture: Capture) -> Iterator[None]:
 def _adopt_graph_parameters(
     weights: TorchWeights, called: Any, arrays: Mapping[str, Any]
 ) -> Mapping[str, Any]:
-    """Register the parameters of the graph ``called`` with the recording, and return them by name."""
+    """Add the parameters of the graph ``called`` to ``weights``, and return them by name."""
     known = vars(called).get("_module_within")
     if (
         known is None

@@ -100,8 +100,8 @@ def log2(x: jax.Array) -> jax.Array:
 def power(x1: jax.Array, x2: jax.Array) -> jax.Array:
     """Compute ``x1 ** x2`` of floats.
 
-    The derivative with respect to ``x1`` is 0 where ``x2`` is 0, and that with respect to ``x2`` is 0 where
-    ``x1`` is 0 and ``x2`` is not negative.
+    The derivative with respect to ``x1`` is 0 where ``x2 == 0``, and that with respect to ``x2`` is 0 where
+    ``x1 == 0`` and ``x2 >= 0``.
     """
 
     def by_base(x: jax.Array, y: jax.Array) -> jax.Array:

@@ -113,7 +113,7 @@ def _same(item: Any, default: Any) -> bool:
 
 @functools.cache
 def _defaults(name: str) -> dict[str, tuple[int, Any]]:
-    """Return the position (-1 if keyword-only) and the default of parameters of the function ``name``."""
+    """Map parameters of the function ``name`` to their positions (-1 if keyword-only) and defaults."""
     function: Any = torch
     for part in name.split(".")[1:]:
         function = getattr(function, part, None)

@@ -214,7 +214,7 @@ def _updates_statistic(tensor: Any, key: str, args: tuple[Any, ...], kwargs: dic
 
 @functools.cache
 def written_arguments(key: str) -> tuple[tuple[int, str], ...]:
-    """Return parameters (position, keyword) that calls of the bare name ``key`` may write to.
+    """Return parameters (position, keyword) that ``key`` may write to, besides ``out`` and in-place tensors.
 
     >>> written_arguments("_amp_update_scale_"), written_arguments("add_")
     (((1, 'growth_tracker'),), ())

@@ -35,7 +35,7 @@ class InitialSettings:
         self.modes = count_dispatch_modes() + 1
 
     def check(self, where: Any) -> None:
-        """Raise ``TracingError`` if a setting has changed so that calls can no longer be recorded.
+        """Raise ``TracingError`` if a changed setting, a new mode or ``torch.jit.trace`` prevents recording.
 
         ``where()`` returns the place in the user's code, for the message.
         """

@@ -234,7 +234,7 @@ _SILENT = frozenset({"bool", "Optional[bool]", "str", "Optional[str]", "List[str
 
 @functools.lru_cache(maxsize=1024)
 def integer_parameters(key: str, is_method: bool) -> frozenset[int | str]:
-    """Return positions and keywords at which kernels named ``key`` take integers.
+    """Return positions and keywords of integers and lists of integers in the kernels named ``key``.
 
     With ``is_method``, the parameter ``self`` has position 0.
 
@@ -335,7 +335,7 @@ def fills_memory(tensor: torch.Tensor) -> bool:
 def without_repeats(tensor: torch.Tensor) -> torch.Tensor:
     """Narrow the axes of ``tensor`` that are longer than 1 and have stride 0 to length 1.
 
-    ``Tensor.copy_`` refuses expanded tensors.
+    ``Tensor.copy_`` cannot write to expanded tensors.
 
     >>> without_repeats(torch.zeros(2, 1).expand(2, 3)).shape
     torch.Size([2, 1])

@@ -155,7 +155,7 @@ def _len(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
 
 
 def elements(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
-    """Run a call that returns elements as Python objects, and guard on those that may vary."""
+    """Run a call that returns elements as Python objects, and guard on the elements if they may vary."""
     tensor = args[0]
     value = capture.value(tensor)
     seen = capture.run(function, args, kwargs)

@@ -100,7 +100,7 @@ class BackwardSizes:
         )
 
     def _call(self, node: Any) -> tuple[Node | None, bool]:
-        """Return the recorded call that an autograd node belongs to, or None, and True if no other does."""
+        """Return the recorded call of an autograd node, or None, and True if the call has no other node."""
         made = self._values.get((node._sequence_nr(), 0))
         call = None if made is None else self.capture.recorder.maker(made)
         if call is None:

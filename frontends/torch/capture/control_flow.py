@@ -100,7 +100,7 @@ def _recorded(
 ) -> list[Any]:
     """Record an associative scan along ``axis`` of ``leaves``, and return the prefixes.
 
-    ``operator`` combines pairs of elements, and ``users`` is the function of the user's that it calls.
+    ``operator`` combines pairs of elements, and ``users`` is the user's function that it calls.
     """
     before, capture.call = capture.call, _CALL
     since = capture.recorder.savepoint()

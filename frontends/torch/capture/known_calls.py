@@ -290,7 +290,7 @@ class FirstRunResults:
     def take_result(
         self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> torch.Tensor | None:
-        """Drop the next result of ``function`` in the first run; return it, or None if it does not fit."""
+        """Remove the next result of ``function`` from the first run. Return it if it fits, else None."""
         calls = self._made.get(function)
         if not calls:
             return None
@@ -301,7 +301,7 @@ class FirstRunResults:
 
 
 class ResultReuse(TorchFunctionMode):
-    """Function mode of the second run. Calls that match return the results of the first run."""
+    """Function mode of the second run, in which a call may return its result of the first run."""
 
     def __init__(self, calls: FirstRunResults) -> None:
         super().__init__()

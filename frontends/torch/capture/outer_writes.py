@@ -109,7 +109,7 @@ class OuterWrites:
     def before_and_after(
         self, tensors: Sequence[torch.Tensor], call: Callable[[], Any]
     ) -> tuple[Any, list[torch.Tensor]]:
-        """Run ``call``, then restore ``tensors``. Return its result, and copies of what it left in them."""
+        """Run ``call``, and restore ``tensors``. Return its result, and copies of ``tensors`` before that."""
         quietly = self.capture.quietly
         before = [quietly(SavedContents, tensor) for tensor in tensors]
         result = call()

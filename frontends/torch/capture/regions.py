@@ -107,7 +107,7 @@ class BlockRecorder:
         of_pairs: bool = False,
         is_free: bool = False,
     ) -> BlockRecording:
-        """Record the block that ``function(*given)`` runs, and undo its writes and random draws.
+        """Record ``function``, run on copies of the examples ``given``, and undo its writes and random draws.
 
         may_write: True if it may write to outer tensors.
         of_pairs: True if the block must hold for any number of pairs, as in an associative scan.
@@ -504,7 +504,7 @@ class TorchRegions(RecordedRegions[_TorchBlock]):
                 )
 
     def _given(self, item: Any, kind: ArrayKind | None) -> BlockArgument:
-        """Return the example for ``item`` of this ``kind``, or for a row of ``item`` if ``kind`` is None."""
+        """Return the example argument for ``item``, or for a row of ``item`` if ``kind`` is None."""
         capture = self.capture
         is_number = not isinstance(item, torch.Tensor)
         tensor = capture.quietly(torch.tensor, _now(item)) if is_number else item

@@ -32,7 +32,7 @@ from .unrolled import UNROLLED, flex_attention
 
 
 class UnrecordedMode(TorchFunctionMode):
-    """Torch function mode for runs that are not recorded, which unrolls higher-order operators."""
+    """Torch function mode for runs that are not recorded, which unrolls or refuses higher-order operators."""
 
     def __init__(self, capture: RunningTrace) -> None:
         super().__init__()
@@ -63,7 +63,7 @@ _WITHOUT_HISTORY = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
 
 
 def resolve_captured(capture: RunningTrace, tensor: torch.Tensor) -> Value:
-    """Add a tensor that the recording has not met before to the graph, and return its value.
+    """Return a value for a tensor that the recording meets for the first time.
 
     Raise ``TracingError`` for a tensor that a call of the graph could not reproduce.
     """
@@ -281,7 +281,7 @@ def guard_lengths(capture: RunningTrace, shapes: Iterable[tuple[Any, ...]]) -> N
 
 
 def merged_sizes(shape: Any, wanted: list[int]) -> list[Any] | None:
-    """Return the sizes that a reshape of ``shape`` to ``wanted`` has if it merges axes, or None otherwise."""
+    """Return the sizes of a reshape of ``shape`` to ``wanted`` as products of sizes in ``shape``, or None."""
     left, found = [size for size in shape if hint_of(size) != 1], []
     for number in wanted:
         size: Any = 1
@@ -370,7 +370,7 @@ class KernelMode(TorchDispatchMode):
 
 
 def _storage_reference(tensor: torch.Tensor) -> tuple[int, Callable[[], bool]]:
-    """Return a number that identifies the storage of a tensor, and a function that tells if it was freed."""
+    """Return a number that identifies a tensor's memory, and a function that tells if it was freed."""
     try:
         with no_torch_function():
             held = tensor.untyped_storage()

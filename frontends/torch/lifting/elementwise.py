@@ -63,7 +63,7 @@ _NONE: frozenset[Any] = frozenset()
 def with_fixed_numbers(
     b: TorchBuilder, key: str, args: list[Any], kwargs: dict[str, Any]
 ) -> tuple[list[Any], dict[str, Any]]:
-    """Return the arguments of the call ``key`` with its symbols replaced where its row cannot take them."""
+    """Return the arguments of the call ``key`` without the symbols that its row cannot take."""
     if not (b.reads_numbers or b.has_floats):
         return args, kwargs
     if key == "__getitem__":

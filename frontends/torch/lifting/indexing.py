@@ -161,7 +161,7 @@ rows.table({
 def indexed(
     b: TorchBuilder, x: Any, dim: int, index: Any, source: Any, reduce: str | None, include_self: bool = True
 ) -> Any:
-    """Return ``x`` with slices of ``source`` written to, or combined with, those that ``index`` selects."""
+    """Return ``x`` with the slices at ``index`` along ``dim`` replaced by, or combined with, ``source``."""
     target, values, places, along = (
         vector(b, x),
         b.operand(source, x.dtype),

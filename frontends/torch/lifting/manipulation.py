@@ -27,7 +27,7 @@ def given(items: tuple[Any, ...], named: Any = None) -> tuple[Any, ...]:
 
 
 def whole_shape(shape: tuple[Any, ...], total: Any) -> tuple[Any, ...]:
-    """Replace -1 in ``shape`` by the size with which the shape has ``total`` elements."""
+    """Return ``shape`` with -1 replaced by the size for which there are ``total`` elements."""
     if not any(isinstance(dim, int) and dim == -1 for dim in shape):
         return shape
     place = shape.index(-1)

@@ -393,7 +393,7 @@ class MemoryTrace(Trace, Protocol):
 
 # ---------------------------------------------------------------------------------------------------- strides
 def stride(capture: MemoryTrace, function: Any, args: Any, kwargs: Any) -> Any:
-    """Return what ``Tensor.stride`` returns, as symbols if it may vary between calls."""
+    """Return the result of ``Tensor.stride``, as symbols if it may vary between calls."""
     value, steps = capture.value(args[0]), args[0].stride()
     capture.depends_on("layout", args[0])
     if not capture.recorder.varies(value) or capture.is_weight(value):
@@ -412,7 +412,7 @@ def stride(capture: MemoryTrace, function: Any, args: Any, kwargs: Any) -> Any:
 def on_owner(
     capture: MemoryTrace, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return arguments with which ``as_strided`` acts on a recorded tensor that fills the storage, if any."""
+    """Return arguments of ``as_strided`` on a recorded tensor that fills the storage, or those given."""
     tensor, size, step, *rest = (
         args if len(args) > 2 else (*args, *(kwargs[name] for name in ("size", "stride")[len(args) - 1 :]))
     )

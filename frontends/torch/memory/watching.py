@@ -147,8 +147,8 @@ is_readable = _is_readable()
 class TensorStamp:
     """Layout, version and memory contents (:class:`Pieces`) of a tensor at one moment.
 
-    pieces: the memory, or samples of it above 16 KiB, so that a write between them is missed; None if it
-        cannot be compared.
+    pieces: the memory, or samples of it above 16 KiB, so that a write between them is missed; or None, as
+        for a tensor on a GPU.
 
     >>> weight = torch.zeros(2)
     >>> stamp = TensorStamp(weight)

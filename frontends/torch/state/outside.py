@@ -34,7 +34,7 @@ from .reads import POLICY, has_attributes, reads_unseen
 def environment_guards_of(
     weights: TorchWeights, graph: Graph, asked: list[torch.nn.Module], only_without_grad: bool
 ) -> list[EnvironmentGuard]:
-    """Return guards on training flags, captured tensors, weights, and torch's default dtype and autocast.
+    """Return guards on training flags, captured tensors, weights and settings of torch.
 
     ``asked`` are the modules whose training flag was read.
     """

@@ -248,7 +248,7 @@ def _names_it(space: ModuleNamespace) -> bool:
 class LiveTensors(contracts.Live):
     """Callable that returns the tensors that modules currently hold under given names.
 
-    A call raises ``GuardFailed`` if the shape or dtype of a tensor has changed.
+    A call raises ``GuardFailed`` if a tensor was removed, or replaced by one of another shape or dtype.
 
     dicts: for each name, the dict that holds the tensor, or another object in a scripted module.
     is_counted: True if all of ``dicts`` are dicts.
@@ -640,7 +640,7 @@ def _referenced_as_is(function: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _roots(function: Any) -> Iterator[tuple[str, Any]]:
-    """Yield names and objects: the callable or the object of a bound method, and what it refers to."""
+    """Yield names and objects in which the state of ``function`` is searched for."""
     bound = getattr(function, "__self__", None)
     own = (
         function

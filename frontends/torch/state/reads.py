@@ -148,8 +148,8 @@ class AttributeReads:
     def places(self) -> list[Replacement]:
         """Return the patches of ``torch.Tensor`` that notice reads.
 
-        They refer to this object, so no other object may store them: arrays would then be freed only by
-        the garbage collector.
+        They refer to this object, so it must not store them: arrays would then be freed only by the garbage
+        collector.
         """
         places: list[Replacement] = [(torch.Tensor, "__getattr__", self._missed())]
         for _, held in self._before:
