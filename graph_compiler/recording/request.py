@@ -49,7 +49,7 @@ def log_abandoned_way(name: str, way: str, problem: BaseException) -> AbandonedW
 
 
 def place_of_problem(problem: BaseException) -> str:
-    """Return the file and line where ``problem`` was raised, in the user's code if possible."""
+    """Return the file and line to which ``problem`` is attributed, in the user's code if possible."""
     frames = [
         (owner_of_frame(frame), frame.f_code.co_filename, line)
         for frame, line in traceback.walk_tb(problem.__traceback__)

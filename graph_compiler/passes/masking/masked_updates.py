@@ -112,7 +112,7 @@ def _written(block: Block) -> frozenset[Value]:
 
 
 def _mask_of(block: Block, node: Node) -> Value:
-    """Return the mask of a ``masked_scatter``, as it was before a broadcast that the nodes show."""
+    """Return the mask of a ``masked_scatter``, or the smaller mask that is broadcast to it."""
     x, mask, _ = node.inputs
     for op in ("broadcast_to", "reshape"):
         made = block.maker(mask)

@@ -583,7 +583,7 @@ def _always(number: float) -> Callable[[str], Any]:
 
 
 def _end(dtype: str, sign: int) -> Any:
-    """Return the largest number of a real dtype, or with ``sign`` -1 the smallest; floats have infinities."""
+    """Return the greatest value of an integer or floating-point dtype, or with ``sign`` -1 the least."""
     if is_floating(dtype):
         return sign * inf
     if not is_integer(dtype):

@@ -509,7 +509,7 @@ class _PatternFit:
     def _fits(self, step: int, begin: int | None = None) -> bool:
         """Return True if the leaves of ``step`` follow the patterns.
 
-        With ``begin``, a leaf that would read a result of an earlier step may be any value from before it.
+        With ``begin``, any values from before that step may replace results of earlier steps.
         """
         for place, row in enumerate(self.whole.patterns):
             for leaf, pattern in zip(self.whole.leaves(step, place), row):

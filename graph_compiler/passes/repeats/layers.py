@@ -425,7 +425,7 @@ class _CallBuilder:
 
 
 def _with_common_module(node: Node, other: Node) -> Node:
-    """Replace parts of the module path in which the equally long path of ``other`` differs by ``*``."""
+    """Write ``*`` for parts that differ between the module paths of two layers, if these have one length."""
     own, module = node.origin.module.split("."), other.origin.module.split(".")
     # Paths of different lengths have no common pattern.
     if own == module or len(own) != len(module):

@@ -66,7 +66,7 @@ def _inline(block: Block, is_written_out: Callable[[Node], bool]) -> Block:
 
 
 def _in_module(node: Node, path: list[str]) -> Node:
-    """Replace ``*`` in the module path of ``node`` (``layer.*.norm``) by the part of ``path`` there."""
+    """Fill in ``*`` in the module path of a node (``layer.*.norm``) from the same place of ``path``."""
     own = node.origin.module.split(".")
     module = ".".join(
         path[place] if part == "*" and place < len(path) else part for place, part in enumerate(own)

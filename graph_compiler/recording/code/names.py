@@ -27,7 +27,7 @@ HANDLERS = frozenset({"PUSH_EXC_INFO", "SETUP_FINALLY"})
 
 @functools.lru_cache(maxsize=_MOST_CODES)
 def names_read(code: types.CodeType) -> frozenset[str]:
-    """Return names by which ``code`` and functions inside read globals, attributes and members of modules.
+    """Return names by which ``code`` and functions inside it read globals, attributes and members of modules.
 
     >>> sorted(names_read((lambda x: x.scale * FACTOR).__code__))
     ['FACTOR', 'scale']
@@ -197,7 +197,7 @@ _PAIRS = ("STORE_FAST_STORE_FAST",)
 def stored_names(code: CodeType, instruction: int, outer: Instruction | None = None) -> tuple[str, ...]:
     """Return names of variables that store the value made at offset ``instruction``, or an empty tuple.
 
-    There are several names if the value is unpacked. ``outer`` is the instruction that runs ``code``.
+    Several names mean that the value is unpacked. ``outer`` is the instruction that runs ``code``.
 
     >>> def f(a):
     ...     low, high = divmod(a, 2)

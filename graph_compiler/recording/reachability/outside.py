@@ -134,7 +134,7 @@ def names_of_whole(space: dict[str, Any], what: str) -> EnvironmentGuard:
 
 
 def hidden_by_class(sought: MissingNames, cls: type, watched: set[int]) -> Iterator[EnvironmentGuard]:
-    """Yield guards on the attributes that ``cls`` itself defines, as far as code may depend on them."""
+    """Yield guards on which attributes ``cls`` itself defines, as far as code may depend on that."""
     above = [base for base in cls.__mro__[1:] if id(base) in watched]
     # Python itself looks up such a name, or the class would hide an attribute of a base.
     names = _ASKED_BY_PYTHON.union(*map(sought.read_of, above)).difference(vars(cls))
@@ -156,7 +156,7 @@ def is_plain(held: Any) -> bool:
 
 
 def refuse_attributed(value: Any) -> None:
-    """Raise ``TracingError`` if ``value`` contains a list, tuple or dict with attributes of its own.
+    """Raise ``TracingError`` if ``value`` contains a list, tuple or dict whose ``__dict__`` adds attributes.
 
     Dataclasses are allowed.
 
