@@ -16,7 +16,7 @@ _ALWAYS_RESERVED = frozenset(keyword.kwlist) | frozenset(keyword.softkwlist) | f
 
 @functools.lru_cache(maxsize=4096)
 def legal(text: str) -> str:
-    """Return an identifier that resembles ``text``. A keyword is returned unchanged.
+    """Return an identifier made from ``text``. A keyword is returned unchanged.
 
     >>> legal("encoder.layer.0"), legal("3d"), legal(""), legal("x²")
     ('encoder_layer_0', '_3d', 'value', 'x2')
@@ -30,7 +30,7 @@ def legal(text: str) -> str:
 
 
 class Namespace:
-    """Source of names for one generated function.
+    """Source of names for generated code.
 
     The names differ from builtins, keywords, the names in ``reserved`` and names in use.
 
@@ -53,7 +53,7 @@ class Namespace:
         return heapq.heappop(self._free[base])[1] if self._free.get(base) else self.lasting(wanted)
 
     def lasting(self, wanted: str) -> str:
-        """Return a name that resembles ``wanted`` and that this namespace has not returned before.
+        """Return a name made from ``wanted`` that this namespace has not returned before.
 
         >>> names = Namespace()
         >>> names.unique("top"), names.release("top"), names.lasting("top"), names.unique("top")
@@ -78,7 +78,7 @@ class Namespace:
             self.take_back(name)
 
     def take_back(self, name: str) -> bool:
-        """Mark a released name as in use again. Return False if it is not free."""
+        """Mark a name of this namespace as in use again; return True if it was released."""
         free = self._free.get(self._base[name], [])
         is_free = (len(name), name) in free
         if is_free:

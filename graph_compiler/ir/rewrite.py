@@ -17,9 +17,9 @@ from .node import Block, Makers, Node, Region, Value
 
 
 def copy_node(node: Node, own: dict[Value, Any], mapped: Callable[[Any], Any]) -> Node:
-    """Return a copy of ``node`` with new outputs, and with ``mapped`` applied to the leaves of its arguments.
+    """Return a copy of ``node`` with new outputs, and with ``mapped`` applied to its operands and parameters.
 
-    ``own`` gets an entry from each old output to the new one.
+    Add to ``own`` the new value of each output.
     """
 
     def whole(structure: Any) -> Any:
@@ -42,7 +42,10 @@ def copy_node(node: Node, own: dict[Value, Any], mapped: Callable[[Any], Any]) -
 
 
 def copy_with_replacements(node: Node, pairs: Iterable[tuple[Value, Value]]) -> Node | None:
-    """Return a copy of ``node`` with values replaced according to ``pairs``; None if two pairs conflict."""
+    """Return a copy of ``node`` with other operands; None if ``pairs`` has two replacements for one value.
+
+    pairs: values, each with the one that replaces it.
+    """
     own: dict[Value, Any] = {}
     if any(own.setdefault(value, other) is not other for value, other in pairs):
         return None
@@ -59,7 +62,7 @@ def copy_with_replacements(node: Node, pairs: Iterable[tuple[Value, Value]]) -> 
 
 
 def inline(region: Region, operands: Sequence[Any], append: Callable[[Node], None]) -> tuple[Any, ...]:
-    """Append copies of the nodes of ``region``, applied to ``operands``, and return the outputs of the copy.
+    """Return the outputs of ``region`` for ``operands``, and call ``append`` with copies of its nodes.
 
     >>> from graph_compiler.ir import Builder, Graph
     >>> from graph_compiler.ir.builder import close
@@ -78,7 +81,7 @@ def inline(region: Region, operands: Sequence[Any], append: Callable[[Node], Non
 class _Inlined:
     """Inlining of one region.
 
-    own: for each value of the region, the value or number that replaces it.
+    own: values of the region, with the value or number that replaces each.
     append: called with each copied node.
     """
 
@@ -110,7 +113,8 @@ class Rewriter:
     """Builder of a changed copy of ``block``.
 
     Pass each node of ``block.nodes``, in order, to :meth:`rewritten`. Then either :meth:`append` the
-    result or :meth:`replace` its outputs by other values. :meth:`finish` returns the new block.
+    result or :meth:`replace` its outputs by other values. :meth:`finish` returns the new block, or ``block``
+    if nothing has changed.
     """
 
     def __init__(self, block: Block) -> None:
@@ -140,7 +144,7 @@ class Rewriter:
         self.nodes.append(node)
 
     def rewritten(self, node: Node) -> Node:
-        """Return ``node`` with its operands replaced, and with the same outputs."""
+        """Return a node that reads the replacements of values and has the outputs of ``node``."""
         if not any(map(self.is_replaced, node.uses)):
             return node
         return replace(

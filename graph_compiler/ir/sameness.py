@@ -15,7 +15,7 @@ from .node import Node, Region, Value
 
 
 def same_program(left: Graph, right: Graph, same_array: Callable[[Any, Any], bool] = operator.is_) -> bool:
-    """Return True if two graphs describe the same program. ``same_array`` compares two constants.
+    """Return True if two graphs are structurally equal. ``same_array`` compares constants of the same name.
 
     >>> one = Graph("f", "torch")
     >>> same_program(one, Graph("g", "torch")), same_program(one, Graph("f", "torch", outputs=[2]))
@@ -97,7 +97,7 @@ def _node(node: Node, plain: Callable[[Any], Any]) -> tuple[Any, ...]:
 
 
 def lasting_params(node: Node) -> dict[str, Any]:
-    """Return the parameters of ``node``, without the hint of a canonical operation."""
+    """Return the parameters of ``node``, without ``hint`` if it is a canonical operation."""
     if node.record is not None or "hint" not in node.params:
         return node.params
     return {name: item for name, item in node.params.items() if name != "hint"}

@@ -86,7 +86,7 @@ def _operand_faults(node: Node, region: Region, operands: tuple[Any, ...]) -> It
 
 
 def _lengths_of_pairs(node: Node) -> Iterator[str]:
-    """Yield faults for lengths other than the number of pairs along the axis of an ``associative_scan``."""
+    """Yield faults in the lengths of pairs along the axis of an ``associative_scan``."""
     (region,), axis = node.regions, node.params["axis"]
     pairs = region.block.inputs[: own_inputs(node.op, node.params)]
     if any(axis >= value.ndim for value in (*pairs, *values_in(region.block.outputs))):

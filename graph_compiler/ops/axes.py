@@ -26,7 +26,7 @@ class AxisRule:
     """Rule for running an operation on arrays whose axes are permuted.
 
     moved: function of the parameters, the spec of the first array, and the order of the permuted axes. It
-        returns the new parameters and the order of the result, or None if it has none for that order.
+        returns the new parameters and the order of the result, or None if the axes cannot be permuted.
     carriers: the inputs whose axes are permuted: ``"first"`` for the first, ``"all"`` for all, and
         ``"broadcast"`` for all of an operation that broadcasts them.
     """

@@ -25,7 +25,7 @@ class RegionSpec(Protocol):
     name: str
 
     def specs_outside(self) -> tuple[ArraySpec, ...]:
-        """Return the specs of the outputs that are values, with sizes expressed in the enclosing scope."""
+        """Return the specs of the outputs that are values, for use in the enclosing scope."""
 
 
 @declare(_CONTROL, regions=("body",))
@@ -244,7 +244,7 @@ _GRADIENTS = "gradients"
 
 @declare(_GRADIENTS)
 def with_gradient(*arrays: ArraySpec) -> ArraySpec:
-    """Return the first array, with a given derivative with respect to each of several sources.
+    """Return the first array, with given derivatives with respect to other arrays.
 
     The operands are the array, a source, the derivative for it, another source, and so on. The gradient of
     a source is the gradient of the result times the derivative. No gradient flows to the first array. Higher
@@ -268,8 +268,8 @@ def refuse_gradient(*arrays: ArraySpec, message: str) -> ArraySpec:
 def masked_gradient(condition: ArraySpec, x: ArraySpec, /, *, harmless: float) -> ArraySpec:
     """Return ``x``, with derivative 0 where ``condition`` is False.
 
-    ``condition`` has the shape of ``x``. Nothing may depend on the elements where it is False, because a
-    target may replace them by ``harmless``.
+    ``condition`` has the shape of ``x``. Nothing may depend on elements of the result where it is False,
+    because a target may replace them by ``harmless``.
     """
     if condition.hints != x.hints:
         raise InvalidGraph(f"a condition of the shape of the array is needed, got {condition} for {x}")

@@ -617,7 +617,7 @@ def ihfft(x: ArraySpec, /, *, n: Dim | None = None, axis: int = -1, norm: str = 
 def fftfreq(*, n: Dim, d: float = 1.0, dtype: str = "float32") -> ArraySpec:
     """Return the frequencies of the outputs of ``fft`` with ``n`` points, for a sample spacing of ``d``.
 
-    They are in cycles per unit of ``d``: first 0, then the positive ones, then the negative ones.
+    They are in cycles per unit of ``d``, as in ``numpy.fft.fftfreq``.
     """
     return ArraySpec((n,), dtype)
 
@@ -626,7 +626,7 @@ def fftfreq(*, n: Dim, d: float = 1.0, dtype: str = "float32") -> ArraySpec:
 def rfftfreq(*, n: Dim, d: float = 1.0, dtype: str = "float32") -> ArraySpec:
     """Return the frequencies of the outputs of ``rfft`` with ``n`` points, for a sample spacing of ``d``.
 
-    They are in cycles per unit of ``d``, and ascend from 0.
+    They are in cycles per unit of ``d``, as in ``numpy.fft.rfftfreq``.
     """
     return ArraySpec((n // 2 + 1,), dtype)
 
@@ -660,9 +660,9 @@ def stft(
     """Compute the short-time Fourier transform along the last axis: [frequencies, frames].
 
     A frame has ``n_fft`` elements, and begins ``hop_length`` elements after the one before. It is multiplied
-    by ``window``, unless that is None; a shorter window is centred in it. ``center`` pads ``x`` by half a
-    frame on both sides, in ``pad_mode``. ``normalized`` divides by ``sqrt(n_fft)``. ``onesided`` omits the
-    negative frequencies.
+    by ``window``, unless that is None; a shorter window is centred in it. ``center`` pads ``x`` by
+    ``n_fft // 2`` elements on both sides, in ``pad_mode``. ``normalized`` divides by ``sqrt(n_fft)``.
+    ``onesided`` omits the negative frequencies.
     """
     size = x.shape[-1] + (2 * (n_fft // 2) if center else 0)
     frequencies = n_fft // 2 + 1 if onesided else n_fft
@@ -687,7 +687,7 @@ def istft(
 
     The other parameters are those of the ``stft``. The result is real unless ``as_complex``. It has
     ``length`` elements, unless that is None; those after the end of the last frame are 0. With ``center`` and
-    no ``length``, half a frame is removed on both sides.
+    no ``length``, ``n_fft // 2`` elements are removed on both sides.
     """
     whole = n_fft + hop_length * (x.shape[-1] - 1) - (2 * (n_fft // 2) if center else 0)
     return ArraySpec(

@@ -111,15 +111,15 @@ def random_gamma(key: ArraySpec, concentration: ArraySpec, /) -> ArraySpec:
 
 @declare(_SECTION)
 def random_poisson(key: ArraySpec, rate: ArraySpec, /) -> ArraySpec:
-    """Sample from Poisson distributions, one number for each element of ``rate``, as floats."""
+    """Sample from Poisson distributions, one number for each element of ``rate`` and of its dtype."""
     return ArraySpec(rate.shape, rate.dtype)
 
 
 @declare(_SECTION)
 def random_binomial(key: ArraySpec, count: ArraySpec, probability: ArraySpec, /) -> ArraySpec:
-    """Sample the number of successes in ``count`` trials with ``probability`` each, as floats.
+    """Sample the number of successes in ``count`` trials with ``probability`` each.
 
-    ``count`` and ``probability`` broadcast.
+    ``count`` and ``probability`` broadcast. The samples have the dtype of ``probability``.
     """
     return ArraySpec(broadcast(count.shape, probability.shape), probability.dtype)
 

@@ -233,7 +233,7 @@ def cumulative_trapezoid(
 ) -> ArraySpec:
     """Integrate ``y`` cumulatively along ``axis`` by the trapezoidal rule.
 
-    The result has one element less along ``axis``. ``x`` and ``dx`` are as in :func:`trapezoid`.
+    The result has one element for each interval along ``axis``. ``x`` and ``dx`` are as in :func:`trapezoid`.
     """
     shape = _sample_shape(y, x)
     place = normalise_axis(axis, len(shape))
@@ -349,7 +349,7 @@ def cdist(x1: ArraySpec, x2: ArraySpec, /, *, p: float = 2.0) -> ArraySpec:
 
 @declare(_STATISTICS)
 def pdist(x: ArraySpec, /, *, p: float = 2.0) -> ArraySpec:
-    """Compute the ``p``-norm distances between all pairs of different rows of ``x``.
+    """Compute the ``p``-norm distances between all pairs of rows of ``x``.
 
     Their order is (0, 1), (0, 2) ... (1, 2) ...
     """

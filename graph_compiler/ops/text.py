@@ -36,7 +36,9 @@ _COMPOUND = (ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Lam
 
 @functools.lru_cache(maxsize=4096)
 def factor(text: str) -> str:
-    """Put ``text``, in which spaces surround operators, in parentheses if it needs them as an operand.
+    """Return ``text``, in parentheses if it needs them as an operand.
+
+    Binary operators in it must be surrounded by spaces.
 
     >>> factor("(n + 1) // 2 + m"), factor("(n + 1)"), factor("-2"), factor("f(n, 1)")
     ('((n + 1) // 2 + m)', '(n + 1)', '(-2)', 'f(n, 1)')

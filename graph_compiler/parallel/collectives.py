@@ -120,7 +120,7 @@ def axis_index(x: Any, axis_name: str | None = None) -> Any:
 def axis_size(axis_name: str) -> int:
     """Return the number of devices on an axis. In a recorded function it may be a symbolic size.
 
-    Raise the errors of :func:`psum`.
+    Raise ``InvalidOption`` if the code does not run over such an axis; a recording does not check this.
     """
     if not _is_recorded(axis_name):
         found: int = _query_axis("axis_size", axis_name, axis_name, False)

@@ -102,7 +102,7 @@ class CallStructure:
 
 
 class ShardedCall:
-    """Arrays of a call, some of which are split along their first axis.
+    """Arrays of a call, and which of them are split along their first axis.
 
     static: static arguments by position.
     tree: the structure of the other arguments.
@@ -140,7 +140,7 @@ class ShardedCall:
 
     @functools.cached_property
     def key(self) -> Hashable:
-        """Key of the compiled program: structure, split arrays, shapes, dtypes and static arguments.
+        """Key for a cache of programs: structure, split arrays, shapes, dtypes and static arguments.
 
         Raise ``TypeError`` if a static argument is not hashable.
         """
@@ -276,7 +276,7 @@ class _PlacedParameters:
 
 
 class _ParallelContext:
-    """Framework, devices and function of those calls of a ``Parallel`` that run in one framework.
+    """Framework, devices and function that the calls of a ``Parallel`` in one framework share.
 
     with_parameters: the function with its parameters as arguments; None if none need to be passed.
     kinds: for each class of arrays, the function that returns the properties of an array by which a call is
@@ -323,7 +323,7 @@ class _ParallelContext:
 
 @dataclass(frozen=True)
 class _PreparedCall:
-    """Program and placed parameters of the last call, which a call of equal likeness runs again.
+    """Program and placed parameters of the last call, to be run again for a call of equal likeness.
 
     alike: likeness (:func:`graph_compiler.trees.likeness`) of the arguments of the last call.
     live: pairs of a function and its result while no parameter is replaced; None if unknown.

@@ -160,7 +160,7 @@ def _require_rules(rules: Rules, names: Mapping[str, Any], sizes: Mapping[str, i
 
 
 def names_in(layout: Any, where: str) -> Iterator[str]:
-    """Yield the mesh axes that ``layout`` names."""
+    """Yield the names of mesh axes in ``layout``; raise ``InvalidOption`` if it is not a layout."""
     for entry in layout if isinstance(layout, (tuple, list)) else (3,):
         names = (entry,) if isinstance(entry, str) else () if entry is None else entry
         if not isinstance(names, (tuple, list)) or not all(isinstance(name, str) for name in names):

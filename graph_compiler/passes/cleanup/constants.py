@@ -166,7 +166,7 @@ def _nodes_with_literals(nodes: Iterable[Node], numbers: dict[Value, Any]) -> li
 
 
 def _number_made_by(node: Node, numbers: Mapping[Value, Any]) -> Any:
-    """Return the Python number that ``node`` computes, or None if it is not known."""
+    """Return the Python number or symbolic size that ``node`` computes, or None if it is not known."""
     is_created = node.op == "full" and node.params["shape"] == ()
     if not is_created and node.op != "astype":
         return None
@@ -221,7 +221,7 @@ def _without_sizes(numbers: Mapping[Value, Any]) -> dict[Value, Any]:
 
 
 def _with_literals_inside(node: Node, numbers: Mapping[Value, Any]) -> Node:
-    """Return ``node`` with literals in its regions, and without the operands that these no longer read."""
+    """Return ``node`` with literals for captured ``numbers``; those that no region then reads are dropped."""
     # A region has its own symbols for sizes of the enclosing block.
     numbers = _without_sizes(numbers)
     count = len(node.regions[0].block.inputs) - own_inputs(node.op, node.params)
@@ -337,7 +337,7 @@ def bake_generators(graph: Graph, copy: str) -> tuple[Graph, bool]:
 
 
 def repeat_draws(graph: Graph, state: Any, calls: tuple[str, str]) -> tuple[Graph, bool]:
-    """Return ``(graph, changed)``, with the generator set to ``state`` before its nodes, and restored after.
+    """Return ``(graph, changed)``, with random calls that start from ``state`` and restore the generator.
 
     ``calls`` are the names of the functions that read and that set the state of the generator.
     """

@@ -126,7 +126,7 @@ def _fixed(row: Compared) -> tuple[Symbol, Scalar] | None:
 
 
 def _with_value(row: Row, symbol: Symbol, value: Scalar) -> Iterator[Row]:
-    """Yield ``row`` with ``symbol`` replaced by ``value``; nothing if it is then found to hold always."""
+    """Yield ``row`` with ``symbol`` replaced by ``value``, if possible; nothing if it then holds always."""
     guard, solved = row
     condition = guard.condition
     if not isinstance(condition, Size) or symbol not in condition.symbols():

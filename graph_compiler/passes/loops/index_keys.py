@@ -79,9 +79,9 @@ class LoopIndexKey:
 
     # ------------------------------------------------------------------------------ access to many rows
     def stacked(self, build: Builder, array: Value, first: Any, length: Any) -> Value:
-        """Return the elements at ``length`` indices of :attr:`axis` from ``first`` on, stacked on axis 0.
+        """Return the elements that the key selects at ``length`` indices from ``first`` on, stacked first.
 
-        ``first`` is an index of that axis, so it includes ``offset``.
+        ``first`` is an index along :attr:`axis`, so it includes ``offset``.
         """
         places = span(array.shape[self.axis], first, length)
         if self.is_row and (turned := axis_first(build, array, self.axis)) is not None:
@@ -171,7 +171,7 @@ class RowSides:
 
 
 def axis_first(build: Builder, array: Value, axis: int) -> Value | None:
-    """Find ``array`` with ``axis`` moved to the front without permuting its axes, or return None."""
+    """Return ``array`` with ``axis`` moved to the front, made without a permutation, or None."""
     node = build.maker(array) if axis else None
     if node is None:
         return None
@@ -208,7 +208,7 @@ def is_axis_first(node: Node | None, axis: int) -> bool:
 
 
 def positions(node: Node, number: Value) -> Iterator[int]:
-    """Yield the indices of the items in the key of ``node`` that are the loop index plus a constant."""
+    """Yield the indices of the items in the key of ``node`` that are ``number`` plus a constant."""
     if node.op in ("getitem", "setitem"):
         yield from (
             position for position, item in enumerate(node.params["key"]) if _offset(item, number) is not None

@@ -166,7 +166,7 @@ class _HoistingLoop(InlinedLoop):
             self.light.add(made)
 
     def _of_rows(self) -> dict[Value, Node]:
-        """Return nodes that compute scalars from scalar rows of sequences, by their results."""
+        """Return nodes that compute scalars from scalar rows, by their results; none if it does not pay."""
         rows = {row for row in self.rows if row.ndim == 0}
         found: dict[Value, Node] = {}
         for node in self.nodes:

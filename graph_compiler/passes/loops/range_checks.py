@@ -203,7 +203,7 @@ class _RangeProver:
                 yield from self._facts(sides[not taken], holds)
 
     def _asked(self, truth: Any) -> Node | None:
-        """Return the node that makes the boolean of which ``truth`` is a copy, or None if it is not known."""
+        """Return the node that makes ``truth``, or the boolean that it copies; None if it is not known."""
         node = self.makers.get(truth)
         inner = None if node is None or node.op == "logical_not" else self._same_truth(node)
         if inner is not None:
@@ -226,7 +226,7 @@ class _RangeProver:
             yield _COMPARED[node.op](left, right) if holds else _COMPARED[_NEGATED[node.op]](left, right)
 
     def _same_truth(self, node: Node) -> Any:
-        """Return the value that ``node`` negates or copies, or the boolean ``b`` of ``astype(b) != 0``."""
+        """Return the value that ``node`` negates or copies, or ``b`` of ``astype(b) != 0``, or None."""
         if node.op in ("logical_not", "copy"):
             return node.inputs[0]
         written = (
@@ -252,9 +252,9 @@ class _RangeProver:
         return any(self._is_sum(rest, facts, left - 1 if symbol else 0) for rest in rests)
 
     def _innermost(self, number: Any) -> tuple[Symbol | None, int]:
-        """Return the innermost loop index in ``number``, or another integer scalar or None, and its factor.
+        """Return the innermost loop index, or another integer scalar, in ``number``, and its factor.
 
-        The factor is 0 unless the symbol occurs only once, in a linear term.
+        The factor is 0 if it is not a constant. Without a symbol, return ``(None, 1)``.
         """
         symbols = (
             [symbol for symbol in number.symbols() if symbol.kind == "item"]

@@ -303,8 +303,7 @@ def folded_loop(
 ) -> tuple[list[Node], list[Guard]]:
     """Return the nodes of a loop with its first ``peeled`` iterations unrolled, and the guards it needs.
 
-    Raise ``IterationsDiffer`` if no loop node can express the other iterations. Update the last uses and the
-    signatures in ``places``.
+    Raise ``IterationsDiffer`` if no loop node can express the other iterations. ``places`` is updated.
     """
     return _LoopBuilder(places, loop, steps, peeled).result()
 

@@ -41,7 +41,7 @@ class RowRead:
     sides: RowSides | None = None
 
     def of_row(self, ndim: int, sequences: Container[Any]) -> RowRead:
-        """Return the same read from the sequence of full rows if ``sequences`` has it, otherwise ``self``."""
+        """Return ``self``, or the same read from a sequence of full rows in ``sequences``."""
         # Except on diagonals, a scalar keeps a sequence of its own, because scalars may be computed for all
         # rows at once.
         if isinstance(self.source, int):
@@ -88,7 +88,7 @@ class LastCell:
     index: Any
 
     def read(self, build: Builder, node: Node) -> Value | None:
-        """Return what ``node`` reads after the loop, taken from the cell; None if that is not supported."""
+        """Return what ``node`` reads after the loop, computed from the cell; None if that is not possible."""
         key, axis, shape = node.params["key"], self.target.axis, self.given.shape
         if (
             None in key
@@ -229,7 +229,7 @@ class _LoopCounter:
 
 
 def _counter(node: Node, rewriter: Rewriter) -> _LoopCounter | None:
-    """Find a sequence that counts the iterations of a ``scan``, up or down by 1; None if there is none."""
+    """Return a sequence that counts the iterations of a ``scan`` up or down by 1, or None."""
     carried, count = node.params["carried"], node.params["sequences"]
     made = [rewriter.maker(value) for value in node.inputs[carried : carried + count]]
     steps = [each.params["step"] if each is not None and each.op == "arange" else None for each in made]
@@ -395,7 +395,7 @@ class _RowLoop(InlinedLoop):
         return self.counter.low + place.offset
 
     def _before(self, build: Builder, index: int, steps: int) -> Value:
-        """Return the cell that lies ``steps`` iterations before the cell of the first iteration."""
+        """Return the cell ``steps`` iterations before the first iteration's, or zeros if it is missing."""
         target, array = self.cells[index].target, self.given[index]
         first = self._first(target)
         place = first + self.length - 1 + steps if self.counter.is_down else first - steps

@@ -189,7 +189,10 @@ class _CountedLoop:
         return None
 
     def _counted(self, item: Any) -> tuple[int | None, int]:
-        """Return the index in the carry of the value to which ``item`` adds a constant, and that constant."""
+        """Return the index in the carry of the value to which ``item`` adds a constant, and the constant.
+
+        If there is none, return ``(None, 0)``.
+        """
         if item in self.state:
             return self.state.index(item), 0
         node = self.scope.maker(item)

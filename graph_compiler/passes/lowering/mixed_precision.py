@@ -23,7 +23,7 @@ Sums, exponentials, norms and losses stay in float32, as in ``torch.autocast``.
 
 
 def half_products(half: str) -> GraphPass:
-    """Return a pass that casts float32 operands of products to ``half``, and the results back to float32."""
+    """Return a pass that computes float32 products in ``half`` and casts their results back to float32."""
     casting = Pass("half_products", lambda block: _cast(block, half), "deep")
 
     def run(graph: Graph) -> tuple[Graph, bool]:
