@@ -111,7 +111,7 @@ def _weaker(hypotheses: H, problem: Exception, give_up: Sequence[GiveUp[H]]) -> 
 
 
 class DisturbanceRetry(Generic[H]):
-    """``GiveUp`` function that retries a few times after exceptions of ``kind``, which threads may cause."""
+    """``GiveUp`` function that repeats an attempt a few times if another thread may have caused ``kind``."""
 
     way = "recording while another thread draws random numbers"
 

@@ -150,7 +150,7 @@ class _SelectionBuilder(PaddedBuilder):
         return self.masks[span, 0, rank]
 
     def harmless(self, item: Any, number: Any) -> Any:
-        """Keep unselected elements from affecting the result; ``number`` is a harmless value for them."""
+        """Mask the gradient of unselected elements, which may be replaced by ``number``."""
         mask = self.mask(item.spans) if isinstance(item, PaddedArray) else None
         if mask is None or mask.shape != item.full.shape or item.padding is not None:
             return self.fill_padding(item, number)
