@@ -45,8 +45,8 @@ def checkpoint_by_min_cut(function: Callable[..., Sequence[Any]]) -> Callable[..
 def variables_to_save(program: Any) -> set[Any]:
     """Select the variables of the jaxpr ``program`` to save for the backward pass.
 
-    They are a minimum cut, in bytes, between what is available without recomputation and what the backward
-    pass reads.
+    They are a minimum cut, in bytes, between values that are never computed again and those that the backward
+    pass may read.
     """
     flow = nx.DiGraph()
     flow.add_nodes_from(("given", "backward"))
@@ -69,8 +69,8 @@ def variables_to_save(program: Any) -> set[Any]:
 def _follow(flow: Any, program: Any, outside: dict[Any, Any]) -> None:
     """Add the equations of the jaxpr ``program``, and of calls in it that are inlined, to ``flow``.
 
-    ``outside`` maps variables to those that replace them in ``flow``. Results of inlined calls are added to
-    it.
+    ``outside`` maps variables to those that replace them in ``flow``, and is extended by the results of
+    inlined calls.
     """
     for equation in program.eqns:
         operands = [outside.get(item, item) for item in equation.invars if not isinstance(item, Literal)]
@@ -153,7 +153,7 @@ def _inner(equation: Any) -> Any:
 
 
 def _evaluated(program: Any, constants: Sequence[Any], arrays: Sequence[Any], kept: set[Any]) -> list[Any]:
-    """Evaluate the jaxpr ``program``, with the values of the variables ``kept`` named for the checkpoint."""
+    """Evaluate the jaxpr ``program``, and name the values of the variables ``kept`` for the checkpoint."""
     known = dict(zip((*program.constvars, *program.invars), (*constants, *arrays)))
 
     def read(item: Any) -> Any:

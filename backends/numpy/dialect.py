@@ -112,7 +112,7 @@ def _narrowed(text: str, out: tuple[ArraySpec, ...]) -> str:
 
 
 def is_call(text: str) -> bool:
-    """Return True if the expression ``text`` is a single call.
+    """Return True if the expression ``text`` is a call as a whole.
 
     >>> is_call("np.sum(x + 1, axis=0)"), is_call("(a + b) * f(c)"), is_call("f('(') + f(')')")
     (True, False, False)

@@ -26,9 +26,9 @@ READ_ONLY = frozenset({"broadcast_to", "diagonal", "sliding_window"})
 
 
 def copy_aliased_outputs(graph: Graph) -> tuple[Graph, bool]:
-    """Copy outputs that may be scalars, read-only, aliases, or overwritten by effects.
+    """Add copies of outputs that may be scalars, read-only, aliases, or overwritten by effects.
 
-    Return the graph, and True if copies were added.
+    Return the graph, and True if there are such copies.
     """
     graph, separated = copy_overwritten(graph, VIEWS | READ_ONLY)
     graph, copied = _copy_aliased_outputs(graph, VIEWS, READ_ONLY, scalars=True)

@@ -40,7 +40,7 @@ class NotTraceable(Exception):
 
 
 def dropped_checks(graph: Any) -> list[Any]:
-    """Add checks of where XLA may differ from TensorFlow's kernels to the default graph, and return them.
+    """Add checks for differences of XLA from TensorFlow's kernels to the default graph, and return them.
 
     Raise ``NotForXla`` if the function has to run without XLA.
     """
@@ -57,7 +57,10 @@ def dropped_checks(graph: Any) -> list[Any]:
 
 
 def python_checks(graph: Any) -> list[Any]:
-    """Add checks of scalar divisions and powers in ``graph`` to the default graph, and return them."""
+    """Add checks of divisions and powers of floating-point scalars in ``graph`` to the default graph.
+
+    Return the checks.
+    """
     # A number that Python reads from an array is a scalar tensor in a trace. Its division by 0 or its power
     # gives infinity or NaN there, where Python raises ``ZeroDivisionError`` or gives a complex number.
     # Scalars that TensorFlow divides get a check, too, which may be a false alarm.

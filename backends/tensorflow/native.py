@@ -290,7 +290,7 @@ def _is_negative(array: Any) -> Any:
 def assert_or_poison(result: Any, holds: Any, message: str, *seen: Any) -> Any:
     """Return ``result`` with an assertion that ``holds`` is True, and with NaN in its floats if it is not.
 
-    Raise ``CallMismatch`` if the result could not show that under XLA.
+    Under XLA, raise ``CallMismatch`` for a result that NaN cannot mark as wrong.
     """
     # XLA drops assertions, so floats also become NaN if `holds` is False.
     leaves, tree = flatten(result, tf.is_tensor)

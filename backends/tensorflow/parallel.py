@@ -134,7 +134,7 @@ def replica_arguments(strategy: Any, arrays: list[Any], split: tuple[bool, ...])
 
 
 def transfer_state(engine: Training, held: StepState, make: Make) -> StepState:
-    """Return a copy of the training state ``held`` in arrays and variables of ``engine``."""
+    """Copy the training state ``held`` to arrays and variables of ``engine``."""
     trained = {name: engine.trainable(array) for name, array in engine.values(held.trained).items()}
     rest = {
         group: {name: engine.copied(array) for name, array in engine.values(getattr(held, group)).items()}

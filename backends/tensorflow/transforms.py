@@ -243,7 +243,7 @@ def _randomness_message(randomness: str, drawn: set[str]) -> str:
 
 
 def recomputed(function: Callable[[Arrays], Arrays], like: Arrays) -> Callable[[Arrays], Arrays]:
-    """Return ``function`` such that, outside of recordings, its gradient runs it again.
+    """Wrap ``function`` so that its gradient runs it again, unless a recording is active.
 
     ``like`` are arrays of the same shapes and dtypes as its arguments.
     """

@@ -525,7 +525,7 @@ def _as_numpy(array: Any) -> np.ndarray[Any, Any]:
 
 @forwards
 def _from_numpy(array: np.ndarray[Any, Any]) -> torch.Tensor:
-    """Return a tensor with the elements of ``array`` that shares its memory if possible."""
+    """Return a tensor with the elements of ``array``, which may share its memory."""
     # torch does not accept NumPy's bfloat16 (of ml_dtypes), which has the same bits.
     if array.dtype.name == "bfloat16":
         return _from_numpy(array.view(np.int16)).view(torch.bfloat16)

@@ -619,7 +619,10 @@ def _local(array: Any) -> Any:
 
 
 def _sum_shared_gradients(arrays: Arrays, whole: Sequence[int], group: Any) -> Arrays:
-    """Replace the arrays at ``whole`` in place, such that their gradients are sums over the devices."""
+    """Return ``arrays``, where gradients of those at ``whole`` are summed over the devices.
+
+    The list may be changed in place.
+    """
     # Under a transform, every array may need a gradient, otherwise only those with ``requires_grad``.
     all_are = is_differentiated_or_transformed()
     if not all_are and not torch.is_grad_enabled():

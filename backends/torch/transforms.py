@@ -103,7 +103,7 @@ def _with_mean(
     mean: Callable[[Any, Mapping[str, Any]], Any],
     is_composed: Callable[[Mapping[str, Any]], bool],
 ) -> Callable[..., Any]:
-    """Return ``loss`` with its reduction "mean" computed by ``mean``, unless ``is_composed``."""
+    """Wrap ``loss`` so that ``mean`` averages its elements where torch's own mean would be wrong."""
     signature = inspect.signature(loss)
 
     @functools.wraps(loss)

@@ -52,7 +52,7 @@ def dilated_max_pool(
     ceil_mode: bool = False,
     layout: str = "channels_first",
 ) -> jax.Array:
-    """Compute the maximum of each window, with elements ``dilation[i]`` apart along spatial axis ``i``."""
+    """Compute the maximum of each window, whose elements are ``dilation`` apart, by default 1."""
     # ``lax.reduce_window`` has no gradient for such windows.
     channels = -1 - len(kernel)
     array = x if layout == "channels_first" else jnp.moveaxis(x, -1, channels)
@@ -91,7 +91,7 @@ def avg_pool(
     divisor_override: int | None = None,
     layout: str = "channels_first",
 ) -> jax.Array:
-    """Compute the mean (or sum over ``divisor_override``) of each window over ``len(kernel)`` spatial axes.
+    """Sum each window over ``len(kernel)`` spatial axes, and divide by its size or by ``divisor_override``.
 
     These are the last axes, or for the ``layout`` "channels_last" those before the last.
     """
@@ -155,7 +155,8 @@ def adaptive_avg_pool(x: jax.Array, size: tuple[int, ...], layout: str = "channe
 def fractional_starts(samples: jax.Array, size: int, windows: int, kernel: int) -> jax.Array:
     """Return the first index of each of ``windows`` windows of ``kernel`` elements, on a new last axis.
 
-    ``samples`` in [0, 1) shift the evenly spaced windows. The last one ends at the end of the axis.
+    The numbers ``samples``, in [0, 1), determine where the windows start. The last window ends at the end of
+    the axis.
     """
     if windows == 1:
         return jnp.full((*samples.shape, 1), size - kernel)
@@ -243,7 +244,7 @@ def elements_at(x: jax.Array, places: list[jax.Array]) -> jax.Array:
 
 
 def affine_grid(theta: jax.Array, size: tuple[int, ...], align_corners: bool = False) -> jax.Array:
-    """Return the positions ``[batch, *size, axes]`` to which the affine maps ``theta`` take a regular grid.
+    """Apply the affine maps ``theta`` to a regular grid, and return the positions ``[batch, *size, axes]``.
 
     ``theta`` has the shape ``[batch, axes, axes + 1]``. Coordinates are ordered from the last spatial axis to
     the first.

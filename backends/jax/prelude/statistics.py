@@ -74,7 +74,7 @@ def power_of(x: jax.Array, exponent: float) -> jax.Array:
 
 
 def histogram_bin_edges(x: jax.Array, *, bins: int, range: tuple[float, float] | None = None) -> jax.Array:
-    """Compute the edges of ``bins`` equal bins over ``range``, by default (0, 1) if ``x`` is empty."""
+    """Compute the edges of ``bins`` bins of equal width. For an empty ``x``, ``range`` defaults to (0, 1)."""
     # jax.numpy raises for an empty array, as it has no smallest element.
     return jnp.histogram_bin_edges(x, bins, (0, 1) if range is None and x.size == 0 else range)
 
@@ -138,21 +138,21 @@ def most_frequent(x: jax.Array, *, axis: int, keepdims: bool = False) -> tuple[j
 
 
 def cummax(x: jax.Array, *, axis: int) -> tuple[jax.Array, jax.Array]:
-    """Return the cumulative maximum along ``axis``, and the index of its last occurrence up to there."""
+    """Return the cumulative maximum along ``axis``, and the index of its last occurrence so far."""
     return running_extreme(lax.cummax, x, axis)
 
 
 def cummin(x: jax.Array, *, axis: int) -> tuple[jax.Array, jax.Array]:
-    """Return the cumulative minimum along ``axis``, and the index of its last occurrence up to there."""
+    """Return the cumulative minimum along ``axis``, and the index of its last occurrence so far."""
     return running_extreme(lax.cummin, x, axis)
 
 
 def running_extreme(
     function: Callable[[jax.Array, int], jax.Array], x: jax.Array, axis: int
 ) -> tuple[jax.Array, jax.Array]:
-    """Return the result of ``lax.cummax`` or ``lax.cummin``, and the index where each value last occurred.
+    """Compute ``lax.cummax`` or ``lax.cummin`` (``function``), and the index where each value last occurred.
 
-    The gradient goes to that element.
+    The gradient goes to the element at that index.
     """
 
     @jax.custom_jvp
@@ -204,7 +204,8 @@ def searchsorted_rows(
 ) -> jax.Array:
     """Return the indices at which to insert elements of row ``i`` of ``x`` into row ``i`` of ``sequences``.
 
-    Rows are on the last axis. ``sorter`` has the indices that sort ``sequences``, or is None if it is sorted.
+    Rows are on the last axis. ``sorter`` has the indices that sort the rows of ``sequences``, or is None if
+    these are sorted.
     """
     if sorter is not None:
         sequences = jnp.take_along_axis(sequences, sorter, axis=-1)
@@ -236,7 +237,7 @@ def histc(x: jax.Array, *, bins: int, min: float, max: float) -> jax.Array:
 def histogram_counts(
     x: jax.Array, bin_edges: jax.Array, weights: jax.Array | None = None, *, density: bool = False
 ) -> jax.Array:
-    """Compute the histogram of ``x`` in the bins between ``bin_edges``, weighted by ``weights``.
+    """Compute the histogram of ``x`` in the bins between ``bin_edges``, with optional ``weights``.
 
     With ``density``, the histogram is divided by its sum and by the widths of the bins.
     """

@@ -10,7 +10,7 @@ from .table import rows
 
 
 class _StackedLists(Lists):
-    """Writer that collects the outputs of a loop in lists and joins them by ``np.stack``."""
+    """Writer that collects the outputs of a loop in lists and stacks these after the loop."""
 
     def end(self, scope: Scope, node: Node, outputs: list[str]) -> None:
         for value, name in zip(node.outputs[node.params["carried"] :], outputs):

@@ -11,7 +11,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 def linspace(start: np.ndarray | float, stop: np.ndarray | float, num: int, dtype: np.dtype) -> np.ndarray:
     """Return ``num`` evenly spaced numbers from ``start`` to ``stop`` inclusive, cast to ``dtype``.
 
-    A single number is ``start``.
+    If ``num`` is 1, the number is ``start``.
     """
     index = np.arange(num)
     step = (stop - start) / max(num - 1, 1)

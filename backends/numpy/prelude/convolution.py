@@ -112,7 +112,7 @@ def window_view(
     padding: tuple[tuple[int, int], ...] | None,
     dilation: tuple[int, ...] | None,
 ) -> np.ndarray:
-    """Return all windows of ``x[batch, channels, *space]`` as ``[batch, channels, *kernel, *windows]``.
+    """Return the windows of ``x[batch, channels, *space]`` as ``[batch, channels, *kernel, *windows]``.
 
     The result is a read-only view of ``x``, or of a padded copy if ``padding`` is not None.
     """
@@ -162,7 +162,7 @@ def im2col(
     padding: tuple[tuple[int, int], ...],
     dilation: tuple[int, ...],
 ) -> np.ndarray:
-    """Return all windows of ``x[batch, channels, *space]`` as columns.
+    """Return the windows of ``x[batch, channels, *space]`` as columns.
 
     The result has the axes ``[batch, channels * elements of a window, windows]``.
     """

@@ -18,7 +18,7 @@ def checked_division(function: np.ufunc, x1: np.ndarray | int, x2: np.ndarray | 
 
 
 def rounded(arrays: tuple[np.ndarray, ...], dtype: np.dtype) -> tuple[np.ndarray, ...]:
-    """Cast the arrays of dtype float32 to ``dtype``. Return all others unchanged."""
+    """Cast the arrays of dtype float32 to ``dtype``. The others remain unchanged."""
     return tuple(array.astype(dtype) if array.dtype == np.float32 else array for array in arrays)
 
 
@@ -32,7 +32,7 @@ def airy_ai(x: np.ndarray) -> np.ndarray:
 
 
 def complex_of(real: np.ndarray | float, imag: np.ndarray | float) -> np.ndarray:
-    """Combine real and imaginary parts. Infinite parts stay exact, unlike in ``real + 1j * imag``."""
+    """Combine real and imaginary parts. Unlike ``real + 1j * imag``, this makes no NaN of infinite parts."""
     result = np.empty(
         np.broadcast_shapes(np.shape(real), np.shape(imag)), np.result_type(real, imag, np.complex64)
     )
@@ -62,7 +62,7 @@ def half_nan_to_num(
 ) -> np.ndarray:
     """Replace NaN and infinities of a half-precision ``x`` by ``nan``, ``posinf`` and ``neginf``.
 
-    By default, infinities become the largest and the smallest finite value of the dtype.
+    By default, infinities become the largest and the lowest finite value of the dtype.
     """
     zero = np.zeros((), x.dtype)
     largest = np.nextafter(np.array(np.inf, x.dtype), zero).astype(np.float32)

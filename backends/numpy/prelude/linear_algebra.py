@@ -57,7 +57,7 @@ def matrix_rank(
 ) -> np.ndarray:
     """Count the singular values of the matrices above ``max(atol, rtol * largest)``.
 
-    ``largest`` is the largest one. With ``hermitian``, only the lower triangles of the matrices are read.
+    ``largest`` is the largest singular value. With ``hermitian``, only the lower triangles are read.
     """
     values = np.abs(np.linalg.eigvalsh(x)) if hermitian else np.linalg.svdvals(x)
     cutoff = singular_cutoff(x, np.max(values, axis=-1, initial=0), rtol, atol)
@@ -287,7 +287,7 @@ def istft(
     length: int | None = None,
     as_complex: bool = False,
 ) -> np.ndarray:
-    """Invert ``stft`` by overlap-add, divided by the sum of the squared windows.
+    """Invert ``stft`` by overlap-add, and divide by the sum of the squared windows.
 
     The signal is real unless ``as_complex``.
     """

@@ -180,10 +180,10 @@ def nll_loss(
     ignore_index: int = -100,
     reduction: str = "mean",
 ) -> np.ndarray:
-    """Compute ``-weight[target] * log_probabilities[target]`` with classes on axis 1, or 0 without a batch.
+    """Compute the negative log-likelihood of the classes ``target``, weighted by ``weight[target]``.
 
-    The loss is 0 where ``target`` is ``ignore_index``. The "mean" is the sum of the losses divided by the sum
-    of the weights of the other targets.
+    Classes are on axis 1, or on axis 0 without a batch. The loss is 0 where ``target`` is ``ignore_index``.
+    The "mean" is the sum of the losses divided by the sum of the weights of the other targets.
     """
     axis = min(1, log_probabilities.ndim - 1)
     # ``ignore_index`` need not be a class, so it is replaced before it is used as an index.

@@ -85,7 +85,7 @@ def avg_pool(
     divisor_override: int | None = None,
     layout: str = "channels_first",
 ) -> np.ndarray:
-    """Compute the mean (or sum over ``divisor_override``) of each window over ``len(kernel)`` spatial axes.
+    """Sum each window over ``len(kernel)`` spatial axes, and divide by its size or by ``divisor_override``.
 
     These are the last axes, or for the ``layout`` "channels_last" those before the last.
     """
@@ -148,7 +148,8 @@ def adaptive_avg_pool(x: np.ndarray, size: tuple[int, ...], layout: str = "chann
 def fractional_starts(samples: np.ndarray, size: int, windows: int, kernel: int) -> np.ndarray:
     """Return the first index of each of ``windows`` windows of ``kernel`` elements, on a new last axis.
 
-    ``samples`` in [0, 1) shift the evenly spaced windows. The last one ends at the end of the axis.
+    The numbers ``samples``, in [0, 1), determine where the windows start. The last window ends at the end of
+    the axis.
     """
     if windows == 1:
         return np.full((*samples.shape, 1), size - kernel)
@@ -231,7 +232,7 @@ def elements_at(x: np.ndarray, places: list[np.ndarray]) -> np.ndarray:
 
 
 def affine_grid(theta: np.ndarray, size: tuple[int, ...], align_corners: bool = False) -> np.ndarray:
-    """Return the positions ``[batch, *size, axes]`` to which the affine maps ``theta`` take a regular grid.
+    """Apply the affine maps ``theta`` to a regular grid, and return the positions ``[batch, *size, axes]``.
 
     ``theta`` has the shape ``[batch, axes, axes + 1]``. Coordinates are ordered from the last spatial axis to
     the first.

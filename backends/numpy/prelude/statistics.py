@@ -145,13 +145,13 @@ def most_frequent(x: np.ndarray, *, axis: int, keepdims: bool = False) -> tuple[
 
 
 def cummax(x: np.ndarray, *, axis: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the cumulative maximum along ``axis``, and the index of its last occurrence up to there."""
+    """Return the cumulative maximum along ``axis``, and the index of its last occurrence so far."""
     values = np.maximum.accumulate(x, axis)
     return values, last_index_of(x, values, axis)
 
 
 def cummin(x: np.ndarray, *, axis: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the cumulative minimum along ``axis``, and the index of its last occurrence up to there."""
+    """Return the cumulative minimum along ``axis``, and the index of its last occurrence so far."""
     values = np.minimum.accumulate(x, axis)
     return values, last_index_of(x, values, axis)
 
@@ -213,7 +213,8 @@ def searchsorted_rows(
 ) -> np.ndarray:
     """Return the indices at which to insert elements of row ``i`` of ``x`` into row ``i`` of ``sequences``.
 
-    Rows are on the last axis. ``sorter`` has the indices that sort ``sequences``, or is None if it is sorted.
+    Rows are on the last axis. ``sorter`` has the indices that sort the rows of ``sequences``, or is None if
+    these are sorted.
     """
     if sorter is not None:
         sequences = np.take_along_axis(sequences, sorter, axis=-1)
@@ -243,7 +244,7 @@ def histc(x: np.ndarray, *, bins: int, min: float, max: float) -> np.ndarray:
 def histogram_counts(
     x: np.ndarray, bin_edges: np.ndarray, weights: np.ndarray | None = None, *, density: bool = False
 ) -> np.ndarray:
-    """Compute the histogram of ``x`` in the bins between ``bin_edges``, weighted by ``weights``.
+    """Compute the histogram of ``x`` in the bins between ``bin_edges``, with optional ``weights``.
 
     With ``density``, the histogram is divided by its sum and by the widths of the bins.
     """
@@ -265,7 +266,7 @@ def covariances(
 ) -> np.ndarray:
     """Compute the covariance matrix of the rows of ``x``, or the variance if ``x`` has at most one axis.
 
-    ``fweights`` are the numbers of repetitions of each observation (column), and ``aweights`` its relative
+    ``fweights`` are the numbers of repetitions of the observations (columns), and ``aweights`` their relative
     weights.
     """
     rows = np.atleast_2d(x)

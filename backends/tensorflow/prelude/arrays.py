@@ -328,10 +328,10 @@ def scatter_reduced(
 def scatter_extreme(
     segments: Any, x: tf.Tensor, values: tf.Tensor, rows: tf.Tensor, seen: tf.Tensor, include_self: bool
 ) -> tf.Tensor:
-    """Return ``x`` with the extreme of the ``values`` of a row, and its old elements if ``include_self``.
+    """Return ``x`` with rows replaced by the extreme of their ``values``, and of the old row if included.
 
     ``segments`` is ``tf.math.unsorted_segment_max`` or ``tf.math.unsorted_segment_min``. ``rows`` has the row
-    of each of ``values`` in the flattened first axes of ``x``.
+    of each of ``values`` in the flattened first axes of ``x``. Rows without ``values`` are kept.
     """
     function = tf.maximum if segments is tf.math.unsorted_segment_max else tf.minimum
     count = tf.size(seen)
@@ -388,7 +388,7 @@ def updated(x: tf.Tensor, key: tuple[Any, ...], value: Any) -> tf.Tensor:
 
 
 def masked_scatter(x: tf.Tensor, mask: tf.Tensor, source: tf.Tensor) -> tf.Tensor:
-    """Replace the elements of ``x`` where ``mask`` is True by those of ``source``, in row-major order.
+    """Replace the elements of ``x`` where ``mask`` is True by the first of ``source``, in row-major order.
 
     ``mask`` has the shape of ``x``.
     """
@@ -609,7 +609,8 @@ def searchsorted(
 ) -> tf.Tensor:
     """Return the indices at which to insert ``x2`` into the sorted last axis of ``x1``.
 
-    ``side`` "left" inserts before equal elements, and "right" after them.
+    ``sorter`` has the indices that sort ``x1``, or is None if ``x1`` is sorted. ``side`` "left" inserts
+    before equal elements, and "right" after them.
     """
     if sorter is not None:
         x1 = take_along_axis(x1, sorter, -1)

@@ -225,8 +225,8 @@ def conv_transpose(
 ) -> tf.Tensor:
     """Compute the transposed convolution with ``weight[in, out // groups, *kernel]``.
 
-    ``padding`` is a pair of amounts that are cut from the ends of each spatial axis of the result.
-    ``output_padding`` lessens the second cut.
+    ``padding`` has a pair of amounts to cut from the ends of each spatial axis of the result.
+    ``output_padding`` is added to its end.
     """
     rank = len(x.shape) - 2
     strides, padding, more = (
@@ -289,7 +289,7 @@ def im2col(
     padding: Sequence[Sequence[Any]],
     dilation: Sequence[int],
 ) -> tf.Tensor:
-    """Return all windows of ``x[batch, channels, *space]`` as columns [batch, channels * elements, windows].
+    """Return the windows of ``x[batch, channels, *space]`` as columns [batch, channels * elements, windows].
 
     ``elements`` is the number of elements of a window in one channel.
     """

@@ -32,7 +32,7 @@ def atan2(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
 
 
 def clip(x: tf.Tensor, low: Any = None, high: Any = None) -> tf.Tensor:
-    """Clip ``x`` to the bounds ``low`` and ``high``, of which None means no bound."""
+    """Clip ``x`` to the bounds ``low`` and ``high``. None is no bound."""
     if low is not None:
         low = tf.convert_to_tensor(low, x.dtype)
         x = tf.where((x < low) | (low != low), low, x)

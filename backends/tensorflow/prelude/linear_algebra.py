@@ -643,7 +643,7 @@ def istft(
     length: Any = None,
     as_complex: bool = False,
 ) -> tf.Tensor:
-    """Compute the inverse short-time Fourier transform, the overlap-add over the sum of the squared windows.
+    """Invert ``stft`` by overlap-add, and divide by the sum of the squared windows.
 
     ``length`` cuts or zero-pads the signal.
     """

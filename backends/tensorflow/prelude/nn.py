@@ -116,7 +116,7 @@ def scaled_dot_product_attention(
     is_causal: bool = False,
     scale: float | None = None,
 ) -> tf.Tensor:
-    """Compute ``attention_weights(query, key, mask) @ value``."""
+    """Multiply the ``attention_weights`` of ``query`` and ``key`` by ``value``."""
     return attention_weights(query, key, mask, is_causal=is_causal, scale=scale) @ value
 
 
@@ -232,9 +232,10 @@ def nll_loss(
     ignore_index: int = -100,
     reduction: str = "mean",
 ) -> tf.Tensor:
-    """Compute ``-weight[target] * log_probabilities[target]`` with classes on axis 1, or on the only axis.
+    """Compute the negative log-likelihood of the classes ``target``, weighted by ``weight[target]``.
 
-    The loss of a target equal to ``ignore_index`` is 0, and "mean" divides by the total weight of the others.
+    Classes are on axis 1, or on the only axis. The loss of a target equal to ``ignore_index`` is 0, and
+    "mean" divides by the total weight of the others.
     """
     rank = len(log_probabilities.shape)
     last = tf.transpose(log_probabilities, [0, *range(2, rank), 1]) if rank > 2 else log_probabilities

@@ -167,7 +167,7 @@ def native_pool(
 def window_sums(
     x: tf.Tensor, kernel: Sequence[Any], strides: Sequence[Any], padding: Sequence[Sequence[Any]], lead: int
 ) -> tf.Tensor:
-    """Compute the sum of each window over ``len(kernel)`` axes from ``lead`` on, padded with 0."""
+    """Pad ``x`` with 0, and sum each window over ``len(kernel)`` axes from ``lead`` on."""
     x = padded(x, padding, lead, tf.zeros([], x.dtype))
     if has_kernel(x, kernel, strides, (1,)):
         return native_pool(tf.nn.avg_pool, x, kernel, strides, lead) * math.prod(kernel)
@@ -242,7 +242,7 @@ def max_pool_with_indices(
 ) -> tuple[tf.Tensor, tf.Tensor]:
     """Return the maximum of each window over the last ``len(kernel)`` axes, and its row-major index in them.
 
-    The index is that of ``x`` without padding.
+    The index does not count padding.
     """
     rank = len(kernel)
     of_axes = zip(sizes(x)[-rank:], kernel, strides, padding or ((0, 0),) * rank, dilation or (1,) * rank)
@@ -359,8 +359,8 @@ def adaptive_max_pool_with_indices(x: tf.Tensor, space: Sequence[Any]) -> tuple[
 def fractional_starts(samples: tf.Tensor, n: Any, windows: Any, kernel: Any) -> tf.Tensor:
     """Return the start indices [.., windows] of fractional pooling windows along an axis of size ``n``.
 
-    ``samples`` [..] are numbers in [0, 1) that shift the windows. The last window ends at the end of the
-    axis.
+    The numbers ``samples`` [..], in [0, 1), determine where the windows start. The last window ends at the
+    end of the axis.
     """
     last = tf.cast(tf.fill([*sizes(samples), 1], n - kernel), tf.int32)
     if windows == 1:
@@ -377,8 +377,8 @@ def fractional_max_pool(
 ) -> tuple[tf.Tensor, tf.Tensor]:
     """Return the maxima over fractional pooling windows, and their row-major indices in the spatial axes.
 
-    Along spatial axis ``i``, there are ``space[i]`` windows of ``kernel[i]`` elements, which ``samples`` in
-    [0, 1) shift.
+    Along spatial axis ``i``, there are ``space[i]`` windows of ``kernel[i]`` elements. The numbers
+    ``samples``, in [0, 1), determine where they start.
     """
     # In torch, the samples of two axes are in reverse order, and those of three axes in the order of the
     # axes.
@@ -404,8 +404,8 @@ def fractional_max_pool(
 def step_between(n: Any, out: Any, scale: float | None, align_corners: bool, real: tf.DType) -> tf.Tensor:
     """Return the distance between two neighbouring output elements, in elements of the source.
 
-    It is ``(n - 1) / max(out - 1, 1)`` if ``align_corners``, otherwise ``1 / scale``, or ``n / out`` if
-    ``scale`` is None.
+    It is ``(n - 1) / max(out - 1, 1)`` if ``align_corners``, otherwise ``1 / scale``, or ``n / out`` without
+    ``scale``.
     """
     if align_corners:
         return tf.cast(n - 1, real) / tf.cast(tf.maximum(out - 1, 1), real)
@@ -640,7 +640,7 @@ def grid_sample(
 
 
 def affine_grid(theta: tf.Tensor, space: Sequence[Any], align_corners: bool = False) -> tf.Tensor:
-    """Return the positions ``[batch, *space, axes]`` to which the affine maps ``theta`` take a regular grid.
+    """Apply the affine maps ``theta`` to a regular grid, and return the positions ``[batch, *space, axes]``.
 
     ``theta`` has the shape ``[batch, axes, axes + 1]``. The coordinate of the last axis comes first.
     """

@@ -302,12 +302,12 @@ def running_extreme(function: Any, x: tf.Tensor, axis: int) -> tf.Tensor:
 
 
 def cummax(x: tf.Tensor, *, axis: int) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return the cumulative maximum along ``axis``, and the index of its last occurrence up to there."""
+    """Return the cumulative maximum along ``axis``, and the index of its last occurrence so far."""
     return cumulative_extreme(tf.maximum, x, axis)
 
 
 def cummin(x: tf.Tensor, *, axis: int) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return the cumulative minimum along ``axis``, and the index of its last occurrence up to there."""
+    """Return the cumulative minimum along ``axis``, and the index of its last occurrence so far."""
     return cumulative_extreme(tf.minimum, x, axis)
 
 
@@ -417,9 +417,10 @@ def histc(x: tf.Tensor, *, bins: int, min: float, max: float) -> tf.Tensor:
 
 
 def histogram_bin_edges(x: tf.Tensor, *, bins: int, range: tuple[float, float] | None = None) -> tf.Tensor:
-    """Return the ``bins + 1`` edges of equal bins over ``range``, by default the range of ``x``.
+    """Return the ``bins + 1`` edges of bins of equal width over ``range``.
 
-    A range of a single number is widened by 0.5 on both sides.
+    It defaults to the range of ``x``, or (0, 1) if ``x`` is empty. A range of a single number is widened by
+    0.5 on both sides.
     """
     if range is not None:
         low, high = (tf.constant(end, x.dtype) for end in range)

@@ -38,7 +38,7 @@ _COMPILED = "torch.compiler.is_compiling()"
 
 
 class _StackedTensors(Lists):
-    """Writer that collects the outputs of a loop in lists and joins them by ``torch.stack``."""
+    """Writer that collects the outputs of a loop in lists and stacks these after the loop."""
 
     def end(self, scope: Scope, node: Node, outputs: list[str]) -> None:
         for value, name in zip(node.outputs[node.params["carried"] :], outputs):

@@ -15,7 +15,7 @@ def im2col(
     padding: tuple[tuple[int, int], ...],
     dilation: tuple[int, ...],
 ) -> torch.Tensor:
-    """Return all windows of ``x`` [batch, channels, *space] as the columns of matrices.
+    """Return the windows of ``x`` [batch, channels, *space] as the columns of matrices.
 
     The result is [batch, channels * elements of a window, windows].
     """
