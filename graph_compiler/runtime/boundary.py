@@ -30,7 +30,7 @@ _REPORT = (
 
 
 def public(function: Public) -> Public:
-    """Decorate a public function so that its exceptions pass through :func:`prepare_to_raise`."""
+    """Decorate a public function so that :func:`prepare_to_raise` prepares its errors for users."""
 
     @functools.wraps(function)
     def called(*args: Any, **kwargs: Any) -> Any:
@@ -44,9 +44,9 @@ def public(function: Public) -> Public:
 
 
 def prepare_to_raise(problem: Exception, doing: str) -> None:
-    """Prepare an exception of the public function ``doing`` for users, or raise ``InternalError`` from it.
+    """Prepare an exception of the public function ``doing`` for users, unless the call is nested.
 
-    Do nothing if other code of this package has called that function.
+    Raise ``InternalError`` from an exception that is a bug of this package.
     """
     if _is_nested(sys._getframe(1)):
         return

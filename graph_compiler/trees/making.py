@@ -50,7 +50,7 @@ def make_default_dict(cls: type, keys: Sequence[Any], children: Sequence[Any]) -
 
 
 def make_dataclass_mapping(cls: Any, keys: Sequence[Any], children: Sequence[Any]) -> Any:
-    """Return an object of ``cls``, a mapping and dataclass, that is made from these items."""
+    """Return an object of ``cls``, a mapping and dataclass, that is made from ``keys`` and ``children``."""
     items = dict(zip(keys, children))
     fields = [field for field in dataclasses.fields(cls) if field.init]
     required = [
@@ -70,7 +70,7 @@ def make_dataclass_mapping(cls: Any, keys: Sequence[Any], children: Sequence[Any
 
 
 def make_mapping(cls: Any, keys: Sequence[Any], children: Sequence[Any]) -> Any:
-    """Return a mapping of the class ``cls`` that is made from these items."""
+    """Return a mapping of the class ``cls`` that is made from ``keys`` and ``children``."""
     items = dict(zip(keys, children))
     if cls is dict:
         return items

@@ -46,7 +46,7 @@ class TracedAlternative(NamedTuple):
 def select_alternative(name: str, alternatives: Sequence[TracedAlternative]) -> tuple[Any, dict[str, Any]]:
     """Return ``(result, state)`` of a traced call, whose program selects among ``alternatives`` if it can.
 
-    ``CallMismatch`` is raised for results that one program cannot select among.
+    Raise ``CallMismatch`` if the selection fails because their results differ.
     """
     target = alternatives[0].variant.target
     if len(alternatives) == 1 or target.branch is None:
