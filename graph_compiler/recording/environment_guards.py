@@ -339,7 +339,7 @@ class EnvironmentGuard(NamedTuple):
         return f"{self.what} was {shortened(repr(self.items[-1]))} when recorded and is {shown} now"
 
     def _compared(self) -> EnvironmentGuard | None:
-        """Return the expression that the guard compares with its last item; None if it compares otherwise."""
+        """Return the expression that the guard compares with its last item, or None if that is unknown."""
         if self.items and self.items[0] is is_same:
             return EnvironmentGuard(self.text.removeprefix("{}(").removesuffix(", {})"), self.items[1:-1])
         for compared, end in (("", " is {}"), ("len(", " == {}")):
