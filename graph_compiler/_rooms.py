@@ -1,7 +1,7 @@
 """Import hook that lets a bare checkout import ``graph_compiler.backends`` and ``graph_compiler.frontends``.
 
-In a checkout both folders are next to ``graph_compiler``. In an installed package they are inside it, and
-no hook is installed.
+In a checkout both folders are next to ``graph_compiler``. In a wheel they are inside it, and no hook is
+installed.
 """
 
 from __future__ import annotations

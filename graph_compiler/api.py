@@ -64,19 +64,18 @@ def compile(
     """Record a callable and return it as a flat graph, for its own framework or, with ``to=``, for another.
 
     With ``args`` or ``kwargs`` (``args=()`` counts) the callable is recorded now, and the result is a
-    :class:`Graph`. Otherwise the result is a :class:`LazyGraph`, which its first call records, unless ``to``
-    is another framework and example inputs are found for the model (:func:`transpile`). For several objects
-    the result is a tuple, without objects a decorator.
+    :class:`Graph`. Otherwise the result is a :class:`LazyGraph`, which is recorded by a call, or now if
+    ``to`` is another framework and example inputs are found for the model (:func:`transpile`). For several
+    objects the result is a tuple, without objects a decorator.
 
     Args:
-        objs: Functions, methods, models and other callables. For a class the result is a subclass, for a
-            Python module a copy, whose functions are compiled, each at its first call.
+        objs: Functions, methods, models and other callables. For a class the result is a subclass with
+            compiled methods, for a Python module a copy with compiled functions.
         to: Framework to write for: ``"torch"``, ``"jax"``, ``"tensorflow"`` or ``"numpy"``. Default: the
             source framework.
         source: Framework that the callable is written in. Default: inferred from the object, its code and
             the arguments; if these name none, torch, provided that it is imported.
-        args: Example positional arguments. The variant holds for their structure, dtypes, ranks and Python
-            values; sizes stay symbolic.
+        args: Example positional arguments. Calls with other sizes may use the same variant.
         kwargs: Example keyword arguments.
         return_backend_compiled_fn: Compile the flat function with ``torch.compile``, ``jax.jit`` or
             ``tf.function``. NumPy has no compiler, and runs it as written. Default: compile for JAX and
@@ -84,34 +83,35 @@ def compile(
         compile_options: Options of that compiler, such as ``{"jit_compile": True}``. They need
             ``return_backend_compiled_fn=True``.
         static_argnums: Positions of arguments that are part of the program. Their values must be hashable;
-            each value has its own variant. Negative positions count from the end: of the parameters, or of
-            each call's positional arguments if the callable takes ``*args``.
+            each value has its own variant. Negative positions count from the end of the positional
+            parameters, or of a call's positional arguments if the callable takes ``*args``.
         static_argnames: Names of static arguments.
         parameters: Names or positions of arguments of a JAX function that become parameters of the graph.
             Calls of the graph omit them. ``args`` or ``kwargs`` must contain their values.
         stateful: Objects that the callable changes and that are not found from it.
-        arg_stateful_idxs: Paths to positional arguments that the callable changes, such as ``[[0], [1, 0]]``.
-        kwarg_stateful_idxs: Paths to keyword arguments that the callable changes, such as ``[["cache"],
-            ["caches", 0]]``.
+        arg_stateful_idxs: Paths to objects in positional arguments that the callable changes, such as
+            ``[[0], [1, 0]]``.
+        kwarg_stateful_idxs: Paths to objects in keyword arguments that the callable changes, such as
+            ``[["cache"], ["caches", 0]]``.
         on_miss: What a call that fits no variant does: ``"retrace"`` records one, ``"error"`` raises
             ``GuardFailed`` if anything was recorded before.
         max_variants: Number of variants from which on calls record no further ones.
         on_limit: What a call beyond ``max_variants`` does: ``"original"`` runs the original if it can, and
             warns at the first such call; ``"raise"`` raises ``TooManyVariants``.
-        array_caching: Fold constants: compute once what depends on no input, parameter or random number.
-            ``include_generators=False`` implies it.
-        include_generators: Draw random numbers anew at each call. With False, numbers that are drawn without
-            reading an input or a parameter are those of the recording.
+        array_caching: Fold constants: compute operations on constants once. ``include_generators=False``
+            implies it.
+        include_generators: Keep draws of random numbers in the graph. With False, numbers that are drawn
+            without reading an input or a parameter are those of the recording.
         freeze: Make the weights constants of the graph.
         verify: Compare each new variant with the original, and raise ``VerificationFailed`` if they differ.
-        passes: Passes of your own, run over the finished graph. Each result must be a valid graph.
+        passes: Passes of your own (:mod:`graph_compiler.passes`), run over the finished graph.
         roll: What repeated iterations and layers become. ``"auto"``: loops and functions, as suits the
             target; ``"scan"``: also loops over stacked weights; ``"never"``: neither.
         trace_control_flow: True records Python's ``if``, ``for`` and ``while`` on values as operations, as
             :func:`trace` does, which takes functions and methods, but no models. None may do so for functions
             with loops.
         numbers: ``"strict"`` raises ``UnsupportedOperation`` if arguments or parameters have 64-bit floats
-            with which the target would compute in 32 bits; ``"target"`` warns once.
+            with which the target would compute in 32 bits; ``"target"`` warns instead.
 
     Returns:
         A :class:`Graph` or :class:`LazyGraph` for each object; the compiled subclass of a class or copy of a
@@ -126,8 +126,7 @@ def compile(
         FrameworkNotInstalled: The source framework or the target cannot be imported.
         UnsupportedOperation: Calls have no translation to the target, or see ``numbers``.
         TracingError: The function does something that a graph cannot hold.
-        CallMismatch: An option names an argument that the callable does not have; or, also at a call, a
-            static argument cannot be hashed.
+        CallMismatch: A static or stateful argument does not exist, or a static one cannot be hashed.
 
     >>> import torch, graph_compiler
     >>> graph = graph_compiler.compile(lambda x: (x + 1).sum(), args=(torch.zeros(2, 3),))
@@ -218,7 +217,7 @@ def _with_method(graph: Graph, obj: Any, of_object: Callable[[Any], Graph]) -> G
 
 
 def _graph_with_parameters(asked: _GraphRequest, which: Any, obj: Any) -> Graph:
-    """Record ``obj`` now, with the arguments that ``which`` names as parameters of the graph."""
+    """Record ``obj`` now, with the arguments that ``which`` selects as parameters of the graph."""
     args, kwargs = asked.args or (), asked.kwargs or {}
     written_in = _source_of(obj, asked.source, args, kwargs)
     if not frontends.get(written_in).takes_parameters:
@@ -295,8 +294,8 @@ def _with_first_variant(graph: Graph, given: tuple[tuple[Any, ...], dict[str, An
 def transpile(*objs: Any, source: str | None = None, to: str | None = None, **options: Any) -> Any:
     """Record a callable and return it as a flat graph for another framework.
 
-    All options of :func:`compile` can be passed. Without ``args`` and ``kwargs``, the first call records it,
-    but a model of transformers may be recorded now, on example inputs that are made for it.
+    All options of :func:`compile` can be passed. Without ``args`` and ``kwargs``, a call records it, but a
+    model of transformers may be recorded now, on example inputs that are made for it.
 
     Args:
         objs: As in :func:`compile`.
@@ -339,7 +338,7 @@ def unify(*objs: Any, source: str | None = None, **options: Any) -> Any:
 
     NumPy arrays next to arrays of another framework are converted to that framework. A call without
     arrays runs in the source framework. With ``args`` or ``kwargs``, the graph of the framework of these
-    arrays is recorded now. Every other graph is recorded at its first call.
+    arrays is recorded now. Calls record the others.
 
     Args:
         objs: Functions, methods and models. For several the result is a tuple, for none a decorator.
@@ -414,10 +413,9 @@ def load(path: str | os.PathLike[str], to: str | None = None) -> Graph:
     """Return the graph that :meth:`Graph.save` wrote to a file or folder.
 
     The graph runs in the framework that it was saved for or, with ``to=``, in another. Nothing in the
-    file is executed: the source is written anew from the saved operations, and calls of a torch graph are
-    looked up among the functions that can be recorded. The original need not be installed, and its
-    framework only if the graph was saved for that framework. A call that fits no saved variant raises
-    ``GuardFailed`` with the reason.
+    file is executed: the source is written anew from the saved operations, whose names are checked. The
+    original need not be installed, and its framework only if the graph was saved for that framework. A call
+    that fits no saved variant raises ``GuardFailed`` with the reason.
 
     Args:
         path: Zip file, or folder.

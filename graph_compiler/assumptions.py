@@ -142,7 +142,7 @@ def _is_apart(array: Any) -> bool:
 
 
 def share_memory(one: Any, other: Any) -> bool:
-    """Return True if elements of two NumPy arrays or tensors share memory, or if that is hard to decide.
+    """Return True if elements of two NumPy arrays or tensors may share memory.
 
     >>> import numpy as np
     >>> x = np.zeros((3, 4))

@@ -28,8 +28,8 @@ class UnsupportedOperation(GraphCompilerError):
 
     ``problems`` may list the calls, one string for each.
 
-    Cause: no row of the source framework's frontend, or of the target's backend, covers the call, and it has
-        no decomposition; or the target lacks a dtype that the graph needs.
+    Cause: for example, no row of the source framework's frontend, or of the target's backend, covers the
+        call, and it has no decomposition; or the target lacks a dtype that the graph needs.
     Fix: replace the call, or add a row for it as docs/adding_an_operation.md describes.
         ``graph.list_missing(target)`` lists calls without a row beforehand.
 
@@ -109,7 +109,7 @@ class NotCompilable(GraphCompilerError, TypeError):
 class InvalidOption(GraphCompilerError, ValueError):
     """Raised when an option does not exist, has an invalid value, or conflicts with another option.
 
-    Cause: usually a misspelled name.
+    Cause: for example, a misspelled name.
     Fix: correct the option as the message says.
 
     >>> import torch, graph_compiler
@@ -227,13 +227,14 @@ class TargetRefused(GraphCompilerError):
 
 
 class TooManyVariants(GraphCompilerError):
-    """Raised when a call needs more than ``max_variants`` recordings and the original cannot run instead.
+    """Raised when a call needs more than ``max_variants`` recordings and the original does not run instead.
 
     By default the original runs, after one warning.
 
     Cause: something that the graph is guarded on changes from call to call; the message names it. The
-        original cannot run under ``on_limit="raise"``, with ``freeze=True`` or ``include_generators=False``,
-        or if a target other than the source framework traces or differentiates the call.
+        original does not run under ``on_limit="raise"``, with ``freeze=True`` or
+        ``include_generators=False``, or if a target other than the source framework traces or differentiates
+        the call.
     Fix: pass it as an array, compute the branch with ``where`` or under ``graph_compiler.trace``, or raise
         ``max_variants``.
 
@@ -376,7 +377,7 @@ class NotSerialisable(GraphCompilerError, TypeError):
 class NarrowedNumbers(UserWarning):
     """Warning that the target computes 64-bit floats of the arguments or parameters in 32 bits.
 
-    It is given once per graph.
+    It is given at most once per graph.
 
     Cause: JAX has 32-bit types unless ``jax_enable_x64`` is set.
     Fix: ``jax.config.update("jax_enable_x64", True)`` before anything is compiled, or pass 32-bit arrays.
@@ -419,7 +420,7 @@ class UnknownOperation(GraphCompilerError, LookupError):
     """Raised for an unknown operation, section or parameter, or a missing parameter, in a pass, row or graph.
 
     Cause: a misspelled name in a pass, a row or a graph, or a template that does not name a parameter.
-    Fix: use the name that the message suggests; docs/support.md lists all operations.
+    Fix: use the name that the message suggests; docs/support.md lists the operations.
 
     >>> from graph_compiler import ops
     >>> ops.get("matmull")

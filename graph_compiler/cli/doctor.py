@@ -49,7 +49,7 @@ Conflict = tuple[Callable[[Versions, Mapping[str, str]], bool], str]
 
 
 def numbers(version: str | None) -> tuple[int, ...]:
-    """Return the release numbers of a version, ``(2, 13, 0)`` for ``"2.13.0+cpu"``; () if it has none."""
+    """Return the numbers that a version begins with, ``(2, 13, 0)`` for ``"2.13.0+cpu"``; () without any."""
     found = re.match(r"\d+(\.\d+)*", version or "")
     return tuple(map(int, found[0].split("."))) if found else ()
 

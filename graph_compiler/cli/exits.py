@@ -65,7 +65,7 @@ _CODES: tuple[tuple[type[BaseException], Exit], ...] = (
 
 
 class WrongInput(errors.GraphCompilerError):
-    """Error for an invalid argument on the command line."""
+    """Error for an invalid option, source, file or input of a command."""
 
 
 def code_of(problem: BaseException) -> Exit:
@@ -95,7 +95,7 @@ def _place_of(problem: BaseException) -> str:
 
 
 def ending(command: Command) -> Command:
-    """Decorate a command: report an error, and end with the exit code of its class.
+    """Decorate a command: print its result with ``--json``, report errors, and end with an exit code.
 
     A nonzero ``"exit"`` in a dict that the command returns is the exit code.
     """
@@ -147,7 +147,10 @@ SECONDS = 1.0
 
 
 def end_when_interrupted() -> None:
-    """Start a thread that ends the process after an interrupt, unless the program handles these itself."""
+    """Start a thread that ends the process after an interrupt.
+
+    Do nothing outside of the main thread, and if SIGINT has another handler than Python's default one.
+    """
     if (
         threading.current_thread() is not threading.main_thread()
         or signal.getsignal(signal.SIGINT) is not signal.default_int_handler
@@ -169,7 +172,7 @@ def end_when_interrupted() -> None:
 def exit_interrupted() -> None:
     """End the process with exit code 130, after removing unfinished files of saved graphs.
 
-    Python's cleanup is skipped, because it would need seconds to release objects of the frameworks.
+    Python's cleanup is skipped, because it may need seconds to release objects of the frameworks.
     """
     discard_partial()
     for stream in (sys.stdout, sys.stderr):

@@ -40,7 +40,7 @@ def is_saved(source: str) -> bool:
 
 
 def names_a_file(source: str) -> bool:
-    """Return True if ``source`` is taken for a file or folder, so that no hub is asked for it.
+    """Return True if ``source`` is not taken for the name of a model on the hub.
 
     >>> [names_a_file(source) for source in ("nothing.zip", "folder/nothing.zip", "./bert", "a/b/c", "bert/")]
     [True, True, True, True, True]
@@ -146,7 +146,7 @@ def _callable(found: Any, source: str) -> Any:
 
 
 def framework_in(function: Any) -> str | None:
-    """Return the framework that a callable's module suggests if its own code names none, or None."""
+    """Return the framework that a callable's module suggests, or None, also if its own code names one."""
     if framework_of(function, ((), {})) is not None:
         return None
     name = getattr(function, "__module__", None) or ""

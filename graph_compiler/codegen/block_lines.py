@@ -53,7 +53,7 @@ class BlockLines:
         self.depth -= 1
 
     def drop_last(self) -> None:
-        """Remove the last line, and move its ``origins`` to the next line, which will contain it."""
+        """Remove the last line, whose ``origins`` become those of the next line, which will contain it."""
         self.texts.pop()
         origins, place, last = self.origins, len(self.texts), len(self.origins)
         while last and origins[last - 1][0] >= place:
@@ -61,7 +61,7 @@ class BlockLines:
             origins[last] = place, origins[last][1]
 
     def drop_unread(self, name: str, outputs: Sequence[str]) -> None:
-        """Remove the first line that assigns ``name`` unless another line or an output contains it."""
+        """Remove the first line ``name = ...`` unless another line or an output contains ``name``."""
         place = next(
             (place for place, text in enumerate(self.texts) if text.lstrip().startswith(f"{name} = ")), None
         )
@@ -87,9 +87,7 @@ class BlockLines:
 class Folding:
     """Expressions of the last lines that may be inlined, into the next line or into the result of the block.
 
-    lines: the lines of the block.
     text: expression for each value.
-    uses: uses of the values of the block.
     folded: values that were inlined into another line.
     operands: expressions that may be inlined into the next line, as (number of lines up to and including that
         of the expression, node, expression).

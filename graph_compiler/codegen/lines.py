@@ -18,7 +18,7 @@ _STRING_OR_NEGATIVE = re.compile(
 
 
 def inline_expression(expression: str, name: str, inner: str) -> str | None:
-    """Return ``expression`` with ``inner`` in place of ``name``, or None if it cannot be inlined.
+    """Return ``expression`` with ``inner`` in place of ``name``, or None if it is not inlined.
 
     >>> inline_expression("jnp.sum(mul, axis=1)", "mul", "x * 2.0")
     'jnp.sum(x * 2.0, axis=1)'
@@ -116,7 +116,7 @@ _UNBROKEN = ("#", "raise ", "if ", "with ", "del ")
 
 
 def break_line(line: str, indent: int = 0, end: str = "") -> list[str]:
-    r"""Return a statement, or a part of a statement, in lines of at most 120 columns where it can be broken.
+    r"""Return a statement, or a part of one, as lines: several if it is longer than 120 and can be broken.
 
     The first and last lines are indented by ``indent`` spaces, and ``end`` follows the last line.
 
@@ -175,7 +175,10 @@ def _parts(line: str, masked: str, left: int, right: int) -> tuple[list[str], st
 def _outside_of_brackets(
     masked: str, left: int, right: int
 ) -> tuple[list[int], list[int], list[tuple[int, int]], bool]:
-    """Return positions of commas, operators and brackets that are in no brackets, and True for a colon."""
+    """Return the positions of commas, operators and pairs of brackets that are not in brackets.
+
+    The last result is True if a colon is there, too.
+    """
     depth, opened, has_slice = 0, 0, False
     commas: list[int] = []
     operators: list[int] = []

@@ -45,7 +45,6 @@ MAKERS = (*_IMPORTS, *(name for name, item in vars(making).items() if isinstance
 class ResultText:
     """Expression of a result, and the names that it needs.
 
-    text: the expression.
     imports: import lines for the source.
     makers: functions of ``trees.making`` to copy into the source.
     globals: objects to bind, by name.
@@ -113,7 +112,7 @@ class _Results:
         return f"{self._class(make)}({', '.join(map(repr, args))})"
 
     def _member(self, value: Any) -> str | None:
-        """Return the name of a module member that is its ``repr``, such as ``torch.float32``, or None."""
+        """Return a name for ``value`` if its ``repr`` names it in a module (``torch.float32``), else None."""
         module, _, name = repr(value).rpartition(".")
         return (
             self._imported(module, name)

@@ -163,9 +163,6 @@ class BlockWriter:
 
     text: expression for each value, usually its name.
     symbols: names of the sizes and strides that were read.
-    lines: the lines written so far.
-    uses: uses of the values of the block.
-    folding: expressions that may be inlined.
     preferred_names: names for values, instead of their own.
     module: path of the module to which the last node belongs.
     context: context manager of the open ``with`` block, or an empty string.
@@ -345,7 +342,10 @@ class BlockWriter:
         return name
 
     def _release_after(self, node: Node) -> list[Value]:
-        """Free the names of this block's values that ``node`` is the last to read, and return the values."""
+        """Free names of this block's values that are not needed after ``node``, and return these values.
+
+        A name that values share is freed with the last of them.
+        """
         gone = []
         for value in self.uses.last_use.get(node, ()):
             if value in self.uses.own and value not in node.outputs:
@@ -432,7 +432,7 @@ class BlockWriter:
     ) -> str:
         """Write a module-level function or class with ``write(scope, name)``, and return its name.
 
-        ``write`` receives a placeholder for the name.
+        ``write`` is called with a placeholder for the name.
         """
         definitions = self.shared.definitions
         names = Namespace([*self.shared.reserved, *definitions.taken, *self.shared.globals])

@@ -32,7 +32,7 @@ class Tracer(Protocol):
         """
 
     def require_when_run(self, number: int, leaves: tuple[Any, ...]) -> None:
-        """Make the traced program run the check with this number each time it runs.
+        """Add the check with this number to the traced program, unless the program is exported.
 
         Called in traced code, with the matched arguments ``leaves`` of the call.
         """
@@ -41,7 +41,7 @@ class Tracer(Protocol):
         """Force a graph break here; ``message`` is the reason shown to the user. Called in traced code."""
 
     def skip(self, functions: Iterable[Any]) -> None:
-        """Exclude ``functions``, and all code that they call, from tracing if they run outside a trace.
+        """Exclude ``functions``, and code that they call, from tracing if they run outside a trace.
 
         This holds for the rest of the process.
         """
@@ -56,14 +56,14 @@ class Target(Protocol):
 
     @property
     def array_types(self) -> tuple[type, ...]:
-        """Classes of native arrays, without those that the framework uses for traced arrays alone."""
+        """Classes of native arrays, except classes that are only used for traced arrays."""
 
     def convert(self, array: Any) -> Any:
         """Return ``array``, of any framework, as a native array; None for any other object.
 
-        NumPy scalars, masked arrays and the like count as other objects. The result may share memory with
-        ``array``. Raise ``CallMismatch`` for an array without a counterpart in the framework, and
-        ``GuardFailed`` for integers beyond the range of its dtype.
+        NumPy scalars and masked arrays count as other objects. The result may share memory with ``array``.
+        Raise ``CallMismatch`` for an array without a counterpart in the framework, and ``GuardFailed`` for
+        integers that the native dtype cannot hold.
         """
 
     def dtype(self, name: str) -> Any:
@@ -80,9 +80,9 @@ class Target(Protocol):
         """
 
     def from_bytes(self, data: np.ndarray[Any, Any], dtype: str, shape: tuple[int, ...]) -> Any:
-        """Return a native array of this dtype and shape from ``data``, its bytes as a 1-d array of uint8.
+        """Return a native array of this shape from ``data``, the bytes of elements of this dtype.
 
-        The result may share the memory of ``data``.
+        ``data`` is a 1-d array of uint8, whose memory the result may share.
         """
 
     # ------------------------------------------------------------------------------ optional array members
@@ -100,7 +100,7 @@ class Target(Protocol):
 
     @default
     def adopt(self, array: Any) -> Any:
-        """Convert a weight or constant as :meth:`convert` does, but share its memory if the framework can."""
+        """Convert a weight or constant as :meth:`convert` does, preferably without a copy."""
         return self.convert(array)
 
     @default
@@ -126,12 +126,15 @@ class Target(Protocol):
 
     @default
     def on_host(self, array: Any) -> Any:
-        """Return the elements as a NumPy array, or None if that needs a transfer or is impossible."""
+        """Return the elements as a NumPy array, or None, for example if that needs a transfer."""
         return self.to_numpy(array)
 
     @default
     def to_bytes(self, array: Any) -> bytes:
-        """Return the elements of ``array``, in its own dtype, as bytes in row-major order."""
+        """Return the elements of ``array`` as bytes in row-major order.
+
+        The default suits arrays whose dtype :meth:`to_numpy` keeps.
+        """
         data: bytes = self.to_numpy(array).tobytes()
         return data
 
@@ -139,7 +142,7 @@ class Target(Protocol):
     def write_back(self, array: Any, value: Any) -> None:
         """Write the elements of the native array ``value`` to ``array``, an array of the caller.
 
-        Raise ``GuardFailed`` if arrays of its class are immutable.
+        Raise ``GuardFailed`` if that is not supported.
         """
         if not isinstance(array, np.ndarray):
             raise GuardFailed(
@@ -150,7 +153,7 @@ class Target(Protocol):
 
     @default
     def register_classes(self, classes: Iterable[type]) -> None:
-        """Register ``classes`` as containers that the framework's transformations traverse."""
+        """Register ``classes`` as containers for the framework's transformations, if that is necessary."""
         return
 
     # ------------------------------------------------------------------------------ guards and exceptions
@@ -185,8 +188,8 @@ class Target(Protocol):
     ) -> Callable[..., Any]:
         """Wrap ``function``, generated as ``program``, so that it creates arrays on the device of its inputs.
 
-        Where ``program`` contains the casts of an autocast, also disable autocast. Return ``function`` itself
-        if neither is necessary.
+        If ``program`` contains the casts of an autocast, also disable autocast. Return ``function`` itself if
+        neither is necessary.
         """
         return function
 
@@ -233,7 +236,7 @@ class Target(Protocol):
     def compile_by_default(
         self, function: Callable[..., Any], static: tuple[int, ...] = (), text: str | None = None
     ) -> Callable[..., Any]:
-        """Return ``function`` compiled as suits it best, for a user who has not chosen whether to compile.
+        """Return ``function`` compiled for a user who has not chosen if it is compiled.
 
         ``static`` and ``text`` are as in :meth:`compile`.
         """
@@ -248,7 +251,7 @@ class Target(Protocol):
     @property
     @default
     def sorts_dicts(self) -> bool:
-        """True if compiled functions sort the keys of each dict of arrays at each call, which takes time."""
+        """True if compiled functions sort the keys of dicts at a call, which takes time."""
         return False
 
     @property
@@ -262,7 +265,10 @@ class Target(Protocol):
 
     @default
     def waiter(self) -> Callable[[Iterable[Any]], None]:
-        """Return ``wait(results)`` for one generated function, which waits until its results are computed."""
+        """Return a function that waits until arrays, the results of one generated function, are computed.
+
+        The default does not wait.
+        """
         return lambda results: None
 
     @property
@@ -299,10 +305,10 @@ class Target(Protocol):
     ) -> Callable[[tuple[Any, ...], tuple[Any, ...], Callable[[], Any], Callable[[], Any]], Any] | None:
         """Function ``branch(checks, guards, run, otherwise)`` that adds a branch to the traced program.
 
-        When the program runs, the branch returns the list of arrays of ``run()`` if the elements of
-        ``checks`` are those that ``guards`` expect, up to rounding, and that of ``otherwise()`` if not. The
-        function raises ``GuardFailed`` while tracing if the shape of a check is known to differ. The property
-        is None if the framework has no such branch.
+        When the program runs, the branch returns the result of ``run()`` if the elements of ``checks`` are
+        those that ``guards`` expect, up to rounding, and that of ``otherwise()`` if not. The function raises
+        ``GuardFailed`` while tracing if the shape of a check is known to differ. The property is None if the
+        framework has no such branch.
         """
         return None
 
@@ -324,7 +330,7 @@ class Target(Protocol):
 
     @default
     def where_sizes_fit(self, result: Any, conditions: list[tuple[Any, str]]) -> Any:
-        """Return ``result`` of a traced function, so that its program checks ``conditions`` when it runs.
+        """Return ``result`` of a traced function, with checks of ``conditions`` added to its program.
 
         Each condition is a traced boolean about sizes that are unknown while tracing, with the message of
         the error if it is False.
@@ -370,7 +376,10 @@ class Target(Protocol):
 
     @default
     def random_state_restorer(self, leaves: tuple[Any, ...]) -> Callable[[], None]:
-        """Return a function that resets random generators to the state that they have now."""
+        """Return a function that restores the current state of generators that a call with ``leaves`` uses.
+
+        Keys of :meth:`next_key` are not restored.
+        """
         return lambda: None
 
 
@@ -386,10 +395,7 @@ class Backend(Protocol):
 
     @property
     def rows(self) -> Any:
-        """Table of rows (``graph_compiler.backends.common.rows.Rows``): how each operation is written.
-
-        An operation that is not in it is decomposed, or not supported.
-        """
+        """Table of rows (``graph_compiler.backends.common.rows.Rows``): how operations are written."""
 
     @property
     def dialect(self) -> TargetDialect:
@@ -402,7 +408,7 @@ class Backend(Protocol):
     @property
     @default
     def copy_aliased_outputs(self) -> Callable[[Graph], tuple[Graph, bool]] | None:
-        """Pass that copies arrays whose shared memory would change a result or be visible to the caller.
+        """Pass that adds copies of arrays that a write to shared memory could change.
 
         It returns the graph, and True if it was changed. The property is None if arrays are immutable.
         """

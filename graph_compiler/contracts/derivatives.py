@@ -24,7 +24,7 @@ class VmapSpec:
 
     axes: the mapped axis of each argument; None for an unmapped one.
     size: the number of slices; None if it is unknown because the framework traces the arrays.
-    randomness: ``"different"`` or ``"same"`` random numbers in each slice; ``"error"`` raises for each draw.
+    randomness: ``"different"`` or ``"same"`` random numbers in each slice; ``"error"`` raises for a draw.
     axis_name: name of the mapped axis for collectives; None if it has no name.
     """
 
@@ -45,7 +45,7 @@ class Derivatives(Protocol):
     """Compiler options of graphs that ``jit`` creates."""
 
     def array(self, item: Any) -> Any:
-        """Convert a number or an array of any framework to a native array; return None for other objects."""
+        """Convert a number or an array to a native array; return None for other objects."""
 
     def owns(self, item: Any) -> bool:
         """Return True if ``item`` is an array of the framework, traced or not."""
@@ -57,7 +57,7 @@ class Derivatives(Protocol):
         """
 
     def is_traced(self, array: Any) -> bool:
-        """Return True if a transformation or compiler of the framework traces or wraps ``array``."""
+        """Return True if a transformation of the framework is known to trace or wrap ``array``."""
 
     def allow_64_bits(self) -> AbstractContextManager[Any]:
         """Return a context inside which arrays may have 64-bit dtypes."""
@@ -65,7 +65,7 @@ class Derivatives(Protocol):
     def placed(self, array: Any, device: Any) -> Any:
         """Return ``array`` on ``device``, which is a device of the framework or the name of one.
 
-        Raise ``ValueError`` if there is no such device.
+        Raise ``ValueError`` if no such device is found.
         """
 
     def cast(self, array: Any, like: Any) -> Any:
@@ -78,7 +78,7 @@ class Derivatives(Protocol):
         """Return True if the dtype of ``array`` is complex."""
 
     def conjugate(self, array: Any) -> Any:
-        """Return the complex conjugate, which equals ``array`` if its dtype is real."""
+        """Return the complex conjugate of ``array``, whose dtype may be real."""
 
     def zeros_like(self, array: Any, leading: Sequence[int] = ()) -> Any:
         """Return zeros of the dtype of ``array``, of shape ``(*leading, *array.shape)``."""
@@ -159,7 +159,7 @@ class Derivatives(Protocol):
     def checkpoint(self, function: Callable[[Arrays], Arrays], policy: Policy) -> Callable[[Arrays], Arrays]:
         """Return ``function`` with checkpointing: reverse mode recomputes intermediate results.
 
-        It stores those that ``policy`` selects, if the framework can select arrays.
+        Results that ``policy`` selects are stored instead, if the framework can select arrays.
 
         policy: ``"nothing"``, ``"dots"`` (results of matrix products and convolutions), ``"everything"``,
             ``"min_cut"`` (few bytes for which no expensive operation is recomputed), or a tuple of names that

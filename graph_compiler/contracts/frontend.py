@@ -22,7 +22,7 @@ class Watch(Protocol):
 
     @property
     def compares_all(self) -> bool:
-        """True if the watch is known to notice a change of any element."""
+        """True if the watch is known to notice a change of any element that it watches."""
 
     def changed(self) -> bool:
         """Return True if an array has changed since the watch was created, as far as the watch can tell."""
@@ -83,7 +83,7 @@ class Live(Protocol):
 
     @default
     def watch(self, names: Iterable[str], whole: bool = False) -> Watch:
-        """Return a watch of the arrays that have these names now.
+        """Return a watch of the current arrays with these names; the default is for immutable arrays.
 
         With ``whole``, it compares all elements if they can be read.
         """
@@ -245,7 +245,7 @@ class Reference(Protocol):
 
     @default
     def leaves(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-        """Return the arrays in the arguments, in the order of flattening, as arrays of the framework."""
+        """Return the arrays in the arguments, in the order of flattening."""
         return flatten((args, kwargs), self.is_array)[0]
 
     @default
@@ -386,7 +386,7 @@ class SavedCalls(Protocol):
     def read(self, text: str) -> Any:
         """Return the object that :meth:`spell` wrote as ``text``.
 
-        Raise ``InvalidFile`` or another exception for other text.
+        Raise ``InvalidFile`` or another exception for invalid text.
         """
         raise InvalidFile(f"{text!r:.80} is no object that a saved graph may hold")
 
@@ -397,7 +397,7 @@ class SavedCalls(Protocol):
 
     @default
     def check(self, graph: Graph) -> None:
-        """Raise ``InvalidFile`` if a node of ``graph`` calls something that is never recorded."""
+        """Raise ``InvalidFile`` if a node of ``graph`` calls something that a file may not contain."""
         if graph.nodes:
             raise InvalidFile(f"a saved graph may not call {graph.nodes[0].op!r:.80}")
 
@@ -425,7 +425,7 @@ class Frontend(Protocol):
         """Access to the arrays of the user's objects."""
 
     def record(self, request: Request) -> Recording:
-        """Record the function of ``request`` by running it, again if an attempt refutes its assumptions.
+        """Record the function of ``request`` by running it, more than once if necessary.
 
         Raise ``TracingError`` if the function cannot be recorded.
         """
@@ -444,7 +444,7 @@ class Frontend(Protocol):
     @property
     @default
     def raises_out_of_bounds(self) -> bool:
-        """True if a computed index out of bounds is an error in the framework; graphs then check indices."""
+        """True if a computed index out of bounds is an error in the framework."""
         return False
 
     @property
@@ -455,7 +455,7 @@ class Frontend(Protocol):
 
     @default
     def unrecorded(self) -> AbstractContextManager[None]:
-        """Return a context inside which the recordings of this thread observe no calls."""
+        """Return a context inside which a frontend that observes calls of this thread records none."""
         return nullcontext()
 
     @default

@@ -47,7 +47,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def default(member: F) -> F:
-    """Mark ``member`` of a protocol as a default, which classes that inherit from it need not define."""
+    """Mark ``member`` of a protocol as a default, which subclasses of the protocol need not define."""
     member.is_default = True  # type: ignore[attr-defined]
     return member
 
@@ -80,7 +80,10 @@ def require(contract: type, item: Any, what: str) -> None:
 
 
 def _missing(contract: type, item: Any, path: str) -> Iterator[str]:
-    """Yield a line for each member of ``contract`` that ``item`` lacks; ``path`` is a prefix of names."""
+    """Yield a line for each member of ``contract`` that ``item`` lacks or that cannot be called.
+
+    ``path`` is a prefix of names.
+    """
     derives = contract in type(item).__mro__
     for name, member in _members(contract).items():
         function = member.fget if isinstance(member, property) else member
@@ -102,7 +105,7 @@ def _missing(contract: type, item: Any, path: str) -> Iterator[str]:
 
 
 def _members(contract: type) -> dict[str, Any]:
-    """Return the methods and properties of a contract by name, those of its base protocols first."""
+    """Return the public methods and properties of a contract, and ``__call__``, by name."""
     found = {name: item for base in reversed(contract.__mro__[:-1]) for name, item in vars(base).items()}
     return {
         name: item

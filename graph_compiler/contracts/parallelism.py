@@ -72,7 +72,7 @@ class ModuleFunction(Protocol):
         """Current parameters by name."""
 
     def live(self) -> Sequence[Callable[[], Any]]:
-        """Return functions, one of which returns another object than before once a parameter was replaced."""
+        """Return functions of which one returns another object once a parameter was replaced."""
 
     def __call__(self, parameters: Mapping[str, Any], /, *args: Any, **kwargs: Any) -> Any:
         """Return the result of the module with these parameters."""
@@ -97,7 +97,7 @@ def require_count(count: int, known: int, kind: str) -> int:
 
 
 def batches(arrays: Sequence[Any], parts: int) -> list[tuple[Any, bool]]:
-    """Pair each argument of a training step with True if it is a batch, which is split, else with False.
+    """Pair each array with True if it is a batch, which is split, else with False.
 
     An array is a batch if its first axis is as long as that of the first array that has axes. It is split
     over ``parts`` devices. Raise ``CallMismatch`` if ``parts`` does not divide this length.
@@ -191,7 +191,10 @@ def guards_collected_from(trace: Any) -> DeviceGuards | None:
 
 
 def outcomes_by_place(collected: DeviceGuards, guards: list[Any]) -> dict[int, Any]:
-    """Return the outcomes in ``collected`` by the index of their guard in ``guards``; append new guards."""
+    """Return the outcomes in ``collected`` by the index of their guard in ``guards``.
+
+    New guards are appended to ``guards``, and outcomes of one guard are combined by ``&``.
+    """
     outcomes: dict[int, Any] = {}
     for holds, guard in collected:
         place = next((place for place, known in enumerate(guards) if known is guard), len(guards))
@@ -231,7 +234,7 @@ class Parallelism(Protocol):
     """
 
     def array(self, item: Any) -> Any:
-        """Convert a number or an array of any framework to a native array; return None for other objects."""
+        """Convert a number or an array to a native array; return None for other objects."""
 
     @default
     def call_keys(self) -> Mapping[type, Callable[[Any], Any]]:
@@ -257,7 +260,7 @@ class Parallelism(Protocol):
         """
 
     def replicated(self, arrays: Arrays, axis: DeviceAxis) -> Arrays:
-        """Return ``arrays`` replicated on every device. Mutable arrays may be changed in place."""
+        """Return ``arrays`` replicated on ``axis``. Mutable arrays may be changed in place."""
 
     @default
     def broadcast_parameters(self, arrays: Arrays, axis: DeviceAxis) -> Arrays:
@@ -272,17 +275,14 @@ class Parallelism(Protocol):
 
     @default
     def as_module_function(self, function: Any) -> ModuleFunction | None:
-        """Return the module ``function`` as a function of its parameters, or None if it is no module.
-
-        A framework needs this if functions may not close over arrays that have gradients.
-        """
+        """Return ``function`` as a function of its parameters if it is a module that needs that, else None."""
         return None
 
     def spread(self, function: Callable[[Arrays], Arrays], how: Spread) -> Callable[[Arrays], Arrays]:
         """Return a function that runs ``function`` on every device of the axis and reduces the results.
 
-        For the reduction ``"none"``, each result is a list with one array per device of this process. The
-        returned function may replace entries of the list of arrays that it is called with.
+        For the reduction ``"none"``, each result is a list with the arrays of devices. The returned function
+        may replace entries of the list of arrays that it is called with.
         """
 
     def differs_between_devices(self, array: Any, axis: DeviceAxis) -> bool:
@@ -325,7 +325,8 @@ class Parallelism(Protocol):
     def mesh_axes(self, mesh: Any) -> Mapping[str, int] | None:
         """Return the sizes of the axes of a mesh of the framework, by name.
 
-        Return None for a mesh whose axes have no names, and for any other object.
+        Return None for a mesh whose axes have no names, and for another object. Raise ``NotCompilable`` if
+        the framework has no meshes.
         """
 
     def laid_out(self, array: Any, mesh: Any, layout: Layout) -> Any:

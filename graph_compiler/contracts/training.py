@@ -73,8 +73,8 @@ class Training(Protocol):
     def named(self, name: str, options: Mapping[str, Any]) -> Make:
         """Return a factory of the optimizer ``name``, with these options of ``training.optimizer``.
 
-        Raise ``InvalidOption`` if the framework cannot run an optimizer that computes the same, and
-        ``FrameworkNotInstalled`` if the library of its optimizers is missing.
+        Raise ``InvalidOption`` if the framework cannot run this optimizer, and ``FrameworkNotInstalled`` if
+        the library of its optimizers is missing.
         """
 
     def own(self, item: Any) -> Make | None:
@@ -105,7 +105,7 @@ class Training(Protocol):
         """
 
     def optimizer_arrays(self, make: Make, held: StepState) -> Arrays:
-        """Return the optimizer state as arrays by name, to be saved in a file."""
+        """Return the arrays of the optimizer state by name, to be saved in a file."""
 
     def with_optimizer_arrays(self, make: Make, held: StepState, arrays: Arrays) -> Any:
         """Return the state of a new optimizer of the trained arrays, set to ``arrays``.
@@ -239,10 +239,10 @@ class Training(Protocol):
 
     @default
     def drawing(self, rng: Any) -> AbstractContextManager[None]:
-        """Return a context inside which the framework's own generator continues ``rng``.
+        """Return a context inside which the framework's own generator, if graphs use it, continues ``rng``.
 
-        After it, the framework's own generator has the state from before, and ``rng`` the new one. If an
-        exception ends the context, ``rng`` is unchanged.
+        After it, this generator has the state from before, and ``rng`` the new one. If an exception ends the
+        context, ``rng`` is unchanged.
         """
         return nullcontext()
 

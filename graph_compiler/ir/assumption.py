@@ -24,7 +24,7 @@ class Assumption(Protocol):
     kind: ClassVar[str]
 
     def lines(self, names: MatcherNames) -> list[str]:
-        """Return lines of the generated matcher that reject the call if the condition does not hold.
+        """Return lines of the generated matcher that check the condition.
 
         Return an empty list for a condition that is not checked before the call.
         """

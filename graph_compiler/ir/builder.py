@@ -139,7 +139,7 @@ _NOWHERE = Origin()
 
 
 class Builder:
-    """Builder that appends nodes to ``graph``. Each canonical operation without regions is a method.
+    """Builder that appends nodes to ``graph``. Canonical operations without regions are its methods.
 
     origin: source location given to the nodes.
     outside(value): returns the node that produces a value which this builder did not create, or None.
@@ -200,7 +200,7 @@ class Builder:
         specs: Any,
         regions: tuple[Region, ...] = (),
     ) -> Any:
-        """Append a node without a check of its arguments; return its output, or a tuple for several specs."""
+        """Append a node without a check of its arguments; return its output, or a tuple if ``specs`` is one."""
         several = isinstance(specs, tuple)
         shared: dict[int, Size] = {}
         outputs = tuple(

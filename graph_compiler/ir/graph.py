@@ -468,7 +468,7 @@ class Graph:
             yield effect.value
 
     def entry_guards(self) -> list[Guard]:
-        """Return the guards on sizes that can be checked before any node runs."""
+        """Return the guards on sizes that are checked before any node runs."""
         # Most graphs have no guards, and need no search.
         if not self.guards:
             return []
@@ -497,7 +497,10 @@ class Graph:
             yield value
 
     def numbers_of_sizes(self) -> set[Value]:
-        """Return the numbers on which sizes in parameters depend; compilers need them as static arguments."""
+        """Return the numbers in sizes that are parameters of nodes; compilers need them as static arguments.
+
+        Fill values do not count, because no shape depends on them.
+        """
         return {
             symbol.source
             for size in _sizes_in_params(self.nodes)

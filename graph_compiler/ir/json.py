@@ -99,8 +99,8 @@ def _form(cls: type) -> str:
 def tree_from_json(data: Any, item: Callable[[Any], Any], known: KnownClasses) -> Tree:
     """Return the tree that has the JSON form ``data``. ``item`` decodes keys and static values.
 
-    Plain containers replace those of unknown classes. Malformed data may raise an error other than
-    ``InvalidFile``, such as ``KeyError``.
+    Plain containers or new named tuples replace those of unknown classes. Malformed data may raise an error
+    other than ``InvalidFile``, such as ``KeyError``.
     """
     if data == "*":
         return Leaf()

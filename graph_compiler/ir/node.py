@@ -87,7 +87,6 @@ class Origin:
     """Source location of a node.
 
     file: file of the user's code; empty if it is unknown.
-    line: line in the file.
     module: path of the module that was running, such as `encoder.layers.0`; empty outside of modules.
     call: name of the framework function that was called.
     stored: variables to which the user's code assigns the result.

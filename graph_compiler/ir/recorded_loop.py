@@ -16,7 +16,6 @@ class LoopComparison(NamedTuple):
 
     place: index of the iteration, counted from 0.
     condition: the comparison, negated if it evaluated to False.
-    origin: location of the comparison in the user's code.
     """
 
     place: int
