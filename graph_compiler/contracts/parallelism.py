@@ -275,7 +275,7 @@ class Parallelism(Protocol):
 
     @default
     def as_module_function(self, function: Any) -> ModuleFunction | None:
-        """Return ``function`` as a function of its parameters if it is a module that needs that, else None."""
+        """Return ``function`` as a function of its parameters if it is a module that needs this, or None."""
         return None
 
     def spread(self, function: Callable[[Arrays], Arrays], how: Spread) -> Callable[[Arrays], Arrays]:

@@ -200,7 +200,7 @@ class Builder:
         specs: Any,
         regions: tuple[Region, ...] = (),
     ) -> Any:
-        """Append a node without a check of its arguments; return its output, or a tuple if ``specs`` is one."""
+        """Append a node without checking its arguments; return its output, or a tuple if ``specs`` is one."""
         several = isinstance(specs, tuple)
         shared: dict[int, Size] = {}
         outputs = tuple(
