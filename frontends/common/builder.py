@@ -50,13 +50,13 @@ HEAVIEST = 64
 
 
 class RaisingBuilder(Builder):
-    """Builder of canonical graphs for one framework; subclasses define type promotion (``result_type``).
+    """Builder that the lifting rows of one framework use. Subclasses define ``result_type``, type promotion.
 
-    recorded: specs of the arrays that the current call returned while recording, with sizes as ints.
+    recorded: specs of the arrays that the current call returned while recording.
     masks: dtypes of index arrays that are boolean masks.
     lists_are_tuples: True if some lists index several axes, as tuples do.
     generator: the random generator that the current call names; None for the default one.
-    reads_numbers: True once ``read`` has read a Python number from an array.
+    reads_numbers: True once the graph has a number that Python has read from an array.
     fixed: size expressions over numbers read from arrays that are guarded to equal their recorded values.
     last_key: index of the last key derived from the key of the graph; -1 if there is none.
     steps: indices of the current iterations and calls of the enclosing regions that draw random numbers,
@@ -95,7 +95,7 @@ class RaisingBuilder(Builder):
         raise NotImplementedError
 
     def array(self, x: Any, dtype: str | None = None) -> Value:
-        """Convert ``x``, a value, number or size, to a value of ``dtype``, by default its own."""
+        """Convert ``x``, a value, number or size, to a value, of ``dtype`` if that is given."""
         if isinstance(x, Value):
             return x if dtype is None else self.cast(x, dtype)
         dtype = dtype or self.result_type(x)
@@ -110,7 +110,10 @@ class RaisingBuilder(Builder):
         return self.array(x, dtype) if isinstance(x, Value) or is_read(x) else convert_number(x, dtype)
 
     def settled(self, spec: ArraySpec) -> ArraySpec:
-        """Return ``spec`` with size expressions heavier than ``HEAVIEST`` replaced by unknown sizes."""
+        """Return ``spec`` without size expressions heavier than ``HEAVIEST``, which become unknown.
+
+        An unknown size that is known if others are equal may become known, under guards.
+        """
         return ArraySpec(tuple(map(self._settled, spec.shape)), spec.dtype)
 
     def _settled(self, dim: Any) -> Any:
@@ -141,7 +144,7 @@ class RaisingBuilder(Builder):
             self.guard(apply("eq", size, wanted if hint_of(size) == hint_of(wanted) else 1))
 
     def guard(self, condition: Any) -> None:
-        """Guard that ``condition`` on sizes holds, unless it is a bool, provable, or guarded already."""
+        """Guard that ``condition`` on sizes holds; do nothing if it is a bool or known to hold."""
         if self._always_holds(condition):
             return
         if isinstance(condition, Size) and not any(
@@ -185,7 +188,7 @@ class RaisingBuilder(Builder):
         """Handle a scalar index that was out of bounds while recording; the default does nothing."""
 
     def indices_of_axis(self, axis_name: str) -> Value:
-        """Return the indices of the devices along the axis ``axis_name``, as one array for the graph."""
+        """Return the indices of the devices along ``axis_name``, the same array in each call."""
         if axis_name not in self._axes:
             with self.block() as nodes:
                 self._axes[axis_name] = self.axis_indices(axis_name=axis_name)
@@ -195,7 +198,7 @@ class RaisingBuilder(Builder):
 
     @contextmanager
     def step(self, number: Value) -> Iterator[None]:
-        """Derive random keys in the ``with`` block also from ``number``, that of an iteration or call."""
+        """Derive random keys in this context also from ``number``, the index of an iteration or call."""
         self.steps.append(number)
         try:
             yield

@@ -230,7 +230,7 @@ def _of_vectors(node: Node) -> Picked:
 
 
 def note_bounds(b: RaisingBuilder, key: str, made: Iterable[Node]) -> None:
-    """Assume or guard bounds of the index arrays that the operations ``made`` read, if these are known."""
+    """Add known bounds of the index arrays that the operations ``made`` read, as assumptions or guards."""
     for node in made:
         picked = _of_vectors if key in _OF_VECTORS and node.op in _BY_VECTORS else PICKING.get(node.op)
         for indices, size, besides in picked(node) if picked is not None else ():

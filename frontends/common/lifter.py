@@ -122,7 +122,7 @@ def name_at(path: Path, positional: list[str]) -> str:
 def argument_names(
     function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> dict[int, str]:
-    """Map the ``id`` of each argument of a call to its parameter name, or keyword."""
+    """Map the ``id`` of each argument of a call to a name, made of its parameter or keyword."""
     return {
         **dict(zip(map(id, args), positional_names(function, len(args)))),
         **{id(item): name for name, item in kwargs.items()},
@@ -223,7 +223,7 @@ class Lifter:
         raise NotImplementedError
 
     def constant_array(self, array: Any) -> Any:
-        """Return ``array``, or a NumPy scalar for an immutable 0-d array, which can become a literal."""
+        """Return ``array``, or a NumPy scalar that can become a literal. The default returns ``array``."""
         return array
 
     # ------------------------------------------------------------------------------ graph
@@ -435,7 +435,7 @@ class Lifter:
         return (self._with_floats(node, args) if self.loop_indices else args), kwargs
 
     def _with_floats(self, node: Node, args: list[Any]) -> list[Any]:
-        """Cast floats of loop indices in ``args`` to the dtype of a floating array beside them, if any."""
+        """Cast floats of loop indices in ``args`` to the dtype of a floating operand or result, if any."""
         # Not every target combines a Python float with a loop index that is an array.
         beside = [
             item.dtype
@@ -491,7 +491,7 @@ class Lifter:
             ) from problem
 
     def _call(self, node: Node) -> Any:
-        """Call the row of ``node``, again with guarded numbers if it needs those of sizes."""
+        """Call the row of ``node``. If it needs numbers for sizes, guard them and call it again."""
         if node.record is not None and node.record.strided:
             raise UnsupportedOperation(
                 "it reads the memory of an array that is a view or not contiguous, which only "
@@ -509,7 +509,7 @@ class Lifter:
             self.fixed.clear()
 
     def _fix_arguments(self, node: Node, problem: NumberNeeded) -> None:
-        """Guard the sizes among the arguments of ``node`` that share a symbol with that of ``problem``."""
+        """Guard the sizes among the arguments of ``node`` that share a symbol with that in ``problem``."""
         if isinstance(problem.item, Value):
             if all(problem.item is not item for item in iterate_structure(self.arguments(node))):
                 raise problem
@@ -593,7 +593,7 @@ def _report(name: str, problems: list[str]) -> str:
 def _refuse_kept_views(graph: Graph) -> None:
     """Raise :class:`UnsupportedOperation` if a call stores a view of a weight or state that it writes to.
 
-    In another framework the view would be a copy and would not show these writes.
+    In the written program the view would be a copy and would not show these writes.
     """
     if graph.state.updates is None and not graph.effects:
         return

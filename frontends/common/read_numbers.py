@@ -1,7 +1,7 @@
 """Numbers that a recorded function read from arrays, and Python's ``math`` on them.
 
 An expression over them stays symbolic until an array is needed. A number that must be known when the graph
-is written (a shape, a bound) is guarded to equal its recorded value.
+is written (a shape, a bound) becomes a constant, under a guard.
 """
 
 from __future__ import annotations
@@ -198,7 +198,7 @@ def record_read(
 
 
 def decide(recorder: Recorder, size: Size, where: Origin) -> Any:
-    """Return the recorded value of ``size``, and guard it if needed."""
+    """Return the recorded value of ``size``; if needed, guard it or the numbers that it is computed from."""
     # For a float, the numbers that it is computed from are guarded.
     if size.type is not float or not size.reads_elements():
         return recorder.decide_size(size, where)
@@ -231,7 +231,7 @@ def is_read(item: Any) -> bool:
 
 
 def number_of(b: Any, size: Size) -> Value:
-    """Emit ``size`` as a 0-d array of int64, float64 or bool, with guards on its operands where needed."""
+    """Emit ``size`` as a 0-d array of int64, float64 or bool, with guards where needed."""
     total: Any = None
     for monomial, coefficient in size.terms():
         factors = [_atom(b, atom) for atom in monomial]
@@ -252,7 +252,7 @@ def number_of(b: Any, size: Size) -> Value:
 
 
 def read(b: Any, x: Value, is_constant: bool = True) -> Value:
-    """Return the only element of ``x`` as a 0-d array of float64 or int64, and guard that there is one."""
+    """Return the element of ``x`` as a 0-d float64 or int64 array, and guard that ``x`` has one element."""
     b.reads_numbers = True
     b.guard(apply("eq", product(x.shape), 1))
     kind = "float64" if is_floating(x.dtype) else "int64"
@@ -262,7 +262,7 @@ def read(b: Any, x: Value, is_constant: bool = True) -> Value:
 
 
 def as_index(b: Any, x: Value, index: Any) -> Any:
-    """Return ``index`` with numbers that were read from arrays as 0-d arrays or guarded constants."""
+    """Convert numbers in ``index`` that were read from arrays to 0-d arrays or guarded constants."""
     parts = index if isinstance(index, tuple) else (index,)
     if not all(isinstance(part, (slice, Size)) or type(part) is int for part in parts):
         return fix_numbers(b, index)

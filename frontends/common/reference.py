@@ -1,4 +1,4 @@
-"""Helpers for reference runs in all frameworks: random inputs, and graphs that return all intermediates."""
+"""Helpers for reference runs in all frameworks: random inputs, and graphs that return intermediates."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def with_intermediates(
     is_array: Callable[[Node], bool] = lambda node: True,
     **changed: Any,
 ) -> tuple[Graph, list[Value]]:
-    """Return ``graph`` without guards but with its nodes' results as outputs, and the list of these results.
+    """Return ``graph`` with results of its nodes as outputs and without guards, and the list of the results.
 
     With ``copy``, the name of a call, the outputs are copies that are taken right after each node.
     """

@@ -50,7 +50,7 @@ _REINTERPRETING = frozenset({"view_as_complex", "view_as_real", "complex", "real
 def write_through(b: RaisingBuilder, base: Value, replay: Replay, value: Any) -> Value:
     """Return ``base`` after ``value``, a number or an array that broadcasts, was written into a view of it.
 
-    ``replay(array)`` takes the view of any array of the shape of ``base``; in a sequence of functions each
+    ``replay(array)`` takes the view of an array of the shape of ``base``; in a sequence of functions each
     takes a view of the result of the previous one.
     """
     view = _taken(replay, base)
@@ -321,7 +321,7 @@ def view_recipe(
 def views_among(
     arrays: Sequence[Any], is_view: Callable[[Any, Any], bool], rank: Callable[[Any], Any]
 ) -> dict[int, tuple[Any, Any]]:
-    """Find arrays of which the others in their memory are views; map each view's ``id`` to it and its owner.
+    """Map the ``id`` of each array that is found to be a view of another one to it and its owner.
 
     Arrays of higher ``rank`` are tried as owners first.
     """

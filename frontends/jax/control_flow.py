@@ -306,7 +306,7 @@ def _trip_count(
     operands: list[Any],
     condition_count: int,
 ) -> Any:
-    """Return the trip count of a ``while`` that counts up by one between known bounds, or None."""
+    """Return the trip count of a ``while`` that is found to count up by one to a known bound, or None."""
     program, step = condition.jaxpr, body.jaxpr
     if (
         condition_count
@@ -436,7 +436,7 @@ class CallWriter:
         self.name = name if name.isidentifier() else "function"
 
     def refuse_closed_over(self) -> None:
-        """Let gradients with respect to arrays that the function closes over raise."""
+        """Let gradients with respect to closed-over arrays raise, unless these depend on no argument."""
         message = self._message(
             "it is taken with respect to an array that the function closes over; pass it as an argument"
         )

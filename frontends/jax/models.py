@@ -244,7 +244,7 @@ _WRAPPERS = ("__wrapped__", "__self__")
 
 
 class TreeModel(ImmutableModel):
-    """Model of an immutable pytree, such as an ``equinox`` module."""
+    """Model of a pytree, such as an ``equinox`` module. The pytree itself is not changed."""
 
     def __init__(self, item: Any) -> None:
         super().__init__(item)
@@ -569,7 +569,7 @@ _KINDS: tuple[tuple[Callable[[Any], bool], Callable[[Any], Model]], ...] = (
 
 
 def model_of(item: Any) -> Model | None:
-    """Return the model that wraps ``item``, or None.
+    """Return a model that wraps ``item``, or None.
 
     >>> model_of(3), model_of([])
     (None, None)
@@ -582,7 +582,7 @@ def is_model(item: Any) -> bool:
 
 
 def settings_of(item: Any) -> Iterator[tuple[Any, str]]:
-    """Yield ``(part, name)`` for attributes of a model that may determine what it computes."""
+    """Yield ``(part, name)`` for attributes of an ``nnx`` or Keras object that may change its results."""
     parts = nodes_of(item) if is_nnx(item) else layers_of(item) if is_keras(item) else []
     private = {} if is_nnx(item) else {kind: _private_names_of_keras(kind) for kind in set(map(type, parts))}
     for part in parts:

@@ -232,7 +232,7 @@ def readable_source(key: str, node: Node, text: Callable[[Any], Any]) -> str | N
 
 
 def is_operator(key: str, node: Node) -> bool:
-    """Return True if an operator or function of jax.numpy binds the primitive ``key`` for ``node``."""
+    """Return True if the entry of ``key`` in ``_OPERATORS`` binds the primitive for ``node``."""
     dtypes = {item.dtype for item in node.inputs if isinstance(item, Value)}
     return (
         key in _OPERATORS

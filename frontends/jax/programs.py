@@ -238,9 +238,10 @@ def read_error_check(
     is_taken: Callable[[int], tuple[Value, bool]],
     origin: Origin,
 ) -> int | None:
-    """Return the index of the only branch whose results do not all come from ``jax.pure_callback``, or None.
+    """Return the index of the only branch whose results do not all come from ``jax.pure_callback``.
 
-    If ``reader.checks``, append a guard that this branch is taken.
+    If ``reader.checks``, append a guard that this branch is taken. Return None if the branches are no error
+    check.
     """
     computing = [place for place, program in enumerate(branches) if not is_called_back(program)]
     if len(computing) != 1 or len(branches) == 1:

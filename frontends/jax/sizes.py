@@ -123,7 +123,7 @@ class SizeRecording(Protocol):
         """Store and log that ``way``, an attempt to record a part of the function, failed."""
 
     def decide(self, size: Size) -> Any:
-        """Return the number or bool that ``size`` is in the recorded call, and guard it."""
+        """Return the number or bool that ``size`` is in the recorded call, with a guard if needed."""
 
     def knows(self, size: Size) -> bool:
         """Return True if all symbols of ``size`` belong to this recording."""
@@ -145,9 +145,9 @@ def deciding(recording: SizeRecording) -> Iterator[None]:
 
 
 def decided(size: Any) -> Any:
-    """Return the number or bool that ``size`` is in the recorded call, and guard it.
+    """Return the number or bool that ``size`` is in the recorded call, with a guard if needed.
 
-    Return anything but a ``Size`` unchanged.
+    Return other objects than a ``Size`` unchanged.
     """
     if not isinstance(size, Size):
         return size

@@ -385,7 +385,7 @@ def is_array(item: Any) -> bool:
 
 
 def as_array(item: Any) -> Any:
-    """Convert an array of another framework to a writeable NumPy array."""
+    """Return ``item``; convert an array of another framework to a writeable NumPy array."""
     if isinstance(item, (np.ndarray, np.generic, *GENERATORS, *NUMBER_DTYPES)):
         return item
     # torch does not convert a tensor that requires a gradient or is on a GPU.

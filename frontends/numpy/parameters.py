@@ -96,7 +96,7 @@ Array = np.ndarray[Any, Any]
 
 
 class ArrayLocation(Protocol):
-    """Protocol of a location. ``read`` returns the array that is there now."""
+    """Protocol of a location. ``read`` returns the object that is there now."""
 
     def read(self) -> Any: ...
 

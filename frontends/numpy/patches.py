@@ -383,7 +383,7 @@ _METHODS_OF_UFUNCS = frozenset({"reduce", "accumulate", "reduceat", "outer"})
 
 
 class _Proxy:
-    """Proxy of a NumPy function that calls another function, and that equals the NumPy function."""
+    """Proxy that equals ``original``, a function of NumPy or SciPy, and calls ``call`` instead of it."""
 
     def __init__(self, original: Any, call: Callable[..., Any]) -> None:
         self._original = self.__wrapped__ = original

@@ -275,7 +275,10 @@ Call = tuple[Callable[..., Any], tuple[Any, ...]]
 
 
 def clamp_index(function: Callable[..., Any], args: tuple[Any, ...]) -> Call:
-    """Move traced integers out of bounds, in an index of numbers and slices, to the ends of their axes."""
+    """Return the call, with traced integers that are out of bounds moved to the ends of their axes.
+
+    This applies to an index of numbers and slices.
+    """
     if function not in (operator.getitem, operator.setitem):
         return function, args
     array, index, *item = args

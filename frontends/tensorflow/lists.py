@@ -27,7 +27,7 @@ def all_sizes(value: Value) -> tuple[Any, ...]:
 
 @dataclass(frozen=True)
 class Arrays:
-    """Builder of raw operations on arrays, which stand in for ``operation`` of a traced graph."""
+    """Builder of raw operations on arrays that replace ``operation`` of a traced graph."""
 
     reader: GraphReader
     operation: Any

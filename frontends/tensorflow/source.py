@@ -148,7 +148,7 @@ def parameters_of(key: str) -> tuple[str, ...]:
 
 @functools.cache
 def _default_attributes(key: str) -> dict[str, str]:
-    """Return the source text of each default that an operation has in ``tf.raw_ops``, by parameter.
+    """Return the source texts of the defaults of an operation in ``tf.raw_ops``, except for ``name``.
 
     >>> _default_attributes("Sum")
     {'keep_dims': 'False'}

@@ -62,7 +62,7 @@ def _multi_dot(out: Shape, *shapes: Shape) -> int:
 
 
 def _einsum(out: Shape, *shapes: Shape, equation: str) -> int:
-    """Return the number of multiply-adds if operands are contracted from the left, in pairs."""
+    """Estimate the multiply-adds of an einsum that contracts its operands in pairs, from the left."""
     left, _, result = equation.replace(" ", "").partition("->")
     terms = [_labels(term, len(shape)) for term, shape in zip(left.split(","), shapes)]
     sizes = {
@@ -112,7 +112,7 @@ RULES: dict[str, Callable[..., int]] = {
 
 
 def multiply_adds(node: Node) -> int | None:
-    """Return the number of multiply-adds of a canonical operation, or None if it is unknown."""
+    """Return the number of multiply-adds that ``RULES`` count in a node, or None if it is unknown."""
     if node.regions:
         return _of_blocks(node)
     rule = RULES.get(node.op)
@@ -132,9 +132,9 @@ def _of_blocks(node: Node) -> int | None:
 
 
 def _times(node: Node) -> Fraction:
-    """Return how often the regions of a node run.
+    """Return the factor for the multiply-adds in the regions of a node.
 
-    Those of ``associative_scan`` combine many pairs at once, so the result may be a fraction.
+    A region of ``associative_scan`` combines many pairs at once, so its factor may be a fraction.
     """
     if node.op != "associative_scan":
         return Fraction(hint_of(node.params.get("length", 1)))
@@ -163,7 +163,7 @@ def _shapes(inputs: Iterable[Any]) -> Sequence[Any]:
 
 
 def modules_of(graph: IRGraph) -> list[str]:
-    """Return the path of the module of each operation; empty for operations outside of modules.
+    """Return a module path for each operation, empty where none is known.
 
     If the framework reports no modules, they are guessed from the parameters that operations read.
     """
@@ -187,7 +187,7 @@ def modules_of(graph: IRGraph) -> list[str]:
 
 
 def _shared(paths: Sequence[str]) -> str:
-    """Return the path of the innermost module that contains all of ``paths``.
+    """Return the parts that dotted ``paths`` have in common at their beginning.
 
     >>> _shared(["layers.0.query", "layers.0.key"]), _shared(["a", "b"])
     ('layers.0', '')
@@ -211,8 +211,8 @@ class ModuleRow:
     operations: number of operations. Those in loops and branches count once.
     outputs: distinct specs of the arrays that are used outside of the module, as ``"float32[2, 4]"``; ``"…"``
         after the third if there are more.
-    parameters: number of elements of its parameters and buffers.
-    trained: number of elements of its trainable parameters; that of all if it is unknown which are trainable.
+    parameters: number of elements of its parameters and buffers in the graph.
+    trained: number of these elements that are trained; all if it is unknown which are.
     multiply_adds: number of multiply-adds; None if it is unknown.
     """
 
@@ -231,9 +231,9 @@ class ModuleRow:
 
 
 def rows_of(graph: Graph, variant: Variant) -> list[ModuleRow]:
-    """Return the rows of the whole graph and of each module, each after the module that contains it.
+    """Return a row for the whole graph, then one for each module that has operations.
 
-    Modules without operations have no row.
+    A module comes after the one that contains it.
     """
     program, counted = without_checks(variant.graph), _multiply_adds(graph, variant)
     modules = modules_of(program)
@@ -515,8 +515,8 @@ def format_count(number: int | None) -> str:
 def summary(graph: Graph, depth: int | None = None, variant: int = 0) -> Summary:
     """Return the table of a graph's modules; see :meth:`graph_compiler.Graph.summary`.
 
-    Raise ``InvalidOption`` if ``depth`` is neither None nor a nonnegative int, or if no variant has the index
-    ``variant``.
+    Raise ``InvalidOption`` unless ``depth`` is None or a nonnegative int, and ``variant`` an int that is the
+    index of a variant.
     """
     if depth is not None and (type(depth) is not int or depth < 0):
         raise InvalidOption(

@@ -66,7 +66,7 @@ def _vectorize(program: Any, consts: Any = ()) -> Combine:
 
 
 def _independent_operations(program: Any) -> list[str]:
-    """Return the keys of ``OPERATIONS`` for several arrays that ``program`` reduces, or an empty list."""
+    """Return the keys of ``OPERATIONS`` that combine arrays of ``program`` one by one, or an empty list."""
     program = getattr(program, "jaxpr", program)
     count, made = len(program.outvars), {id(equation.outvars[0]): equation for equation in program.eqns}
     equations = [made[id(out)] for out in program.outvars if id(out) in made]

@@ -76,7 +76,7 @@ _PUBLIC = {
 
 
 def public_of(equation: Any) -> str | None:
-    """Return the public name of the function in ``_PUBLIC`` that an equation calls, or None."""
+    """Return the name in ``_PUBLIC`` by which the call of an equation can be recorded, or None."""
     name, place = name_of(equation)
     avals = [atom.aval for atom in (*equation.invars, *equation.outvars)]
     if (

@@ -136,7 +136,6 @@ class SliceIndices:
         return bool(self.sizes[axis] == self.x.shape[axis])
 
     def _starts_at_0(self, axis: int) -> bool:
-        """Return True if windows cover the whole axis, so that they are in bounds only if they start at 0."""
         is_known = self.sizes[axis] != 1 or axis not in self.axes
         return is_known and self._is_whole(axis) and axis not in self.collapsed
 

@@ -273,7 +273,7 @@ rows.row("cumlogsumexp_p")(_running("logcumsumexp"))
 
 
 class _Windows:
-    """Parameters of an XLA window operation as those of pooling over the last axes of a permuted array.
+    """Parameters of pooling over the last axes of a permuted array, made of those of an XLA window.
 
     order: permutation that moves the pooled axes to the end. These have padding, or a window or stride other
         than 1; without any such axis, the last axis is pooled.

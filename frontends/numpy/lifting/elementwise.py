@@ -181,7 +181,7 @@ def expect_no_error(b: NumpyBuilder, made: Iterable[Node], errstate: Mapping[str
 
 
 def _unchanged(b: NumpyBuilder, test: Callable[[Value], Value], node: Node, value: Value) -> Value:
-    """Emit a bool that is False if ``test`` holds for an element of ``value`` and for none of the inputs."""
+    """Emit a bool that is False if ``test`` holds in ``value`` and in none of the floating input arrays."""
     told = b.logical_not(b.any(test(value)))
     for item in node.inputs:
         if isinstance(item, Value) and is_inexact(item.dtype):

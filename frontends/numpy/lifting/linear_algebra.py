@@ -402,7 +402,7 @@ _shift("ifftshift")
 
 
 def _lapack(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Register a row of ``scipy.linalg``, and cast its results to the recorded dtypes."""
+    """Return a decorator that registers a row of ``scipy.linalg``. Results are cast to recorded dtypes."""
 
     def register(row: Callable[..., Any]) -> Callable[..., Any]:
         @rows.row(f"scipy.linalg.{name}")
@@ -601,7 +601,7 @@ def scipy_pinv(
 
 
 def _circular(b: NumpyBuilder, column: Value, count: Any) -> Value:
-    """Return the matrix with the elements ``column[i - j]`` for ``count`` values of ``j``."""
+    """Return the matrix of ``column[(i - j) % len(column)]``, with ``count`` columns ``j``."""
     places = b.subtract(
         b.reshape(b.arange(stop=column.shape[0], dtype="int64"), shape=(column.shape[0], 1)),
         b.arange(stop=count, dtype="int64"),

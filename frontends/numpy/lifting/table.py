@@ -138,7 +138,7 @@ class NumpyBuilder(RaisingBuilder):
             self.expect(self.all(inside) if inside.ndim else inside, True)
 
     def _are_inside(self, low: Any, high: Any, size: Any) -> bool:
-        """Return True if ``low`` to ``high`` are valid indices for ``size``, which may be guarded for it."""
+        """Return True if ``low`` to ``high`` are found to be valid indices, maybe by a guard on ``size``."""
         spare = [each for each in (low + size, size - 1 - high) if not nonnegative(each)]
         if any(hint_of(each) < 0 for each in spare) or (
             spare and not (isinstance(low, int) and isinstance(high, int))
