@@ -132,11 +132,10 @@ _OFF = ("", "0", "off", "no", "false")
 def cache_folder(compiler: str) -> str | None:
     """Return the cache folder of ``compiler``, or None if the cache is off or the folder cannot be created.
 
-    >>> import os, tempfile
-    >>> before, os.environ["GRAPH_COMPILER_CACHE"] = os.environ.get("GRAPH_COMPILER_CACHE"), "off"
-    >>> cache_folder("xla") is None
+    >>> from unittest import mock
+    >>> with mock.patch.dict(os.environ, GRAPH_COMPILER_CACHE="off"):
+    ...     cache_folder("xla") is None
     True
-    >>> if before is not None: os.environ["GRAPH_COMPILER_CACHE"] = before
     """
     told = os.environ.get(VARIABLE)
     if told is not None and told.strip().lower() in _OFF:

@@ -48,7 +48,6 @@ class IndexedWeights(Protocol):
 class Scope(Protocol):
     """Lines of one block while they are written.
 
-    nodes: the nodes of the block.
     text: expression for each value, usually its name.
     dialect: writer of single nodes.
     """

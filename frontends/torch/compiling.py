@@ -37,7 +37,10 @@ _PLAIN = "torch.optim"
 
 
 class CompilingFlag(int):
-    """Value of torch's ``is_compiling()`` flag during a recording, which notes if recorded code tests it."""
+    """Value of torch's ``is_compiling()`` flag during a recording.
+
+    asked: True once the recorded code has found the flag to be True.
+    """
 
     asked = False
 

@@ -66,7 +66,7 @@ class HostDrawRecorder:
     def checked(self) -> Iterator[None]:
         """Check the draws of the block, and restore the global generators of ``random`` and NumPy after it.
 
-        Unless ``bakes``, raise ``UnseenDraw`` if the block changed their states other than by seen draws.
+        Unless ``bakes``, raise ``UnseenDraw`` if intercepted draws do not explain their new states.
         """
         with self._lock:
             states = host_state()

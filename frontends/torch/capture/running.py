@@ -46,7 +46,7 @@ class BackwardKernelSizes(KernelSizes, Protocol):
 
 
 class MadeTensors(OwnMemory, Protocol):
-    """Protocol of the table of a recording's storages, and of the tensors that unrecorded kernels made."""
+    """Protocol of a table of the recording's storages, and of tensors that unrecorded kernels made."""
 
     def maker_of(self, tensor: torch.Tensor) -> str | None:
         """Return the name of the call that was running when an unrecorded kernel made ``tensor``, or None."""

@@ -43,7 +43,7 @@ _COUNT = 2
 
 
 def words_of(tensor: torch.Tensor) -> Words | None:
-    """Return addresses of words that change when torch counts a write to ``tensor`` or moves it, or None.
+    """Return the words of memory that change when torch counts a write to ``tensor`` or moves it, or None.
 
     >>> weight = torch.zeros(2)
     >>> words = words_of(weight)

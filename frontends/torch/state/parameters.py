@@ -88,7 +88,6 @@ def _determined_buffers(
 
 @contextmanager
 def _seeded_on_cpu(seed: int) -> Iterator[None]:
-    """Run the block without gradients, on the CPU by default, and with random generators seeded for it."""
     with (
         host_state_seeded(seed),
         torch.random.fork_rng(devices=[]),
