@@ -283,6 +283,11 @@ CHANGES: dict[str, Change] = {
         lambda h: getattr(h[0], h[1]) + getattr(h[0], "bias"),  # noqa: B009
         lambda h: setattr(h[0], "rate", 5),
     ),
+    "dynamic name beside the key of a dict": Change(
+        lambda: [types.SimpleNamespace(rate=2), "rate"],
+        lambda h: getattr(h[0], h[1]) * {"bias": 1}["bias"],
+        lambda h: setattr(h[0], "rate", 5),
+    ),
     "name that is a docstring": Change(
         lambda: types.SimpleNamespace(width=2, height=3), _documented, lambda h: setattr(h, "width", 5)
     ),

@@ -5,8 +5,9 @@ from __future__ import annotations
 import dis
 import functools
 import operator
+import sys
 import types
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import cycle, pairwise, tee
 from types import CodeType
 from typing import Any
@@ -14,7 +15,16 @@ from typing import Any
 from ...ir.node import Instruction, Node, Origin, Value
 
 _READS = frozenset(code for code in dis.hasname if dis.opname[code].startswith(("LOAD", "IMPORT_FROM")))
-_BY_TEXT = frozenset({"getattr", "hasattr", "attrgetter", "methodcaller"})
+# Which arguments of these functions are names of attributes.
+_BY_TEXT = {
+    "getattr": slice(1, 2),
+    "hasattr": slice(1, 2),
+    "attrgetter": slice(None),
+    "methodcaller": slice(1),
+}
+# Python 3.11 takes the arguments off the stack in an instruction before the call.
+_CALLS = frozenset({"PRECALL"} if "PRECALL" in dis.opmap else {"CALL", "CALL_FUNCTION", "CALL_METHOD"})
+_WITHOUT_EFFECT = frozenset({"EXTENDED_ARG", "NOP", "KW_NAMES"})
 # Two of TensorFlow's references are equal if they are of one tensor.
 _COMPARING = frozenset({"id", "is_", "is_not", "ref", "experimental_ref"})
 _COMPARERS = (id, operator.is_, operator.is_not)
@@ -129,24 +139,85 @@ def fragments_read(code: types.CodeType) -> frozenset[str]:
 
     >>> fragments_read((lambda x, i: getattr(x, f"layer_{i}")).__code__)
     frozenset({'layer_'})
-    >>> fragments_read((lambda x, name: getattr(x, name)).__code__)
+    >>> fragments_read((lambda x, name: getattr(x, name) * {"shift": 2}["shift"]).__code__)
     frozenset({''})
-    >>> sorted(fragments_read((lambda x, name: getattr(x, "scale") * getattr(x, name)).__code__))
+    >>> sorted(fragments_read((lambda x, name: getattr(x, "scale", 1) * getattr(x, name)).__code__))
     ['', 'scale']
     """
     found: frozenset[str] = frozenset().union(*map(fragments_read, _inner(code)))
     # These give access to all attributes, so any name may be read.
     if not _ANYTHING.isdisjoint(code.co_names):
         return found | {""}
-    if _BY_TEXT.isdisjoint(code.co_names):
+    if _BY_TEXT.keys().isdisjoint(code.co_names):
         return found
-    # A docstring is a constant, too, but no instruction loads it.
-    loaded = [step.argval for step in _steps(code) if step.opcode in dis.hasconst]
-    texts = [item for item in loaded if isinstance(item, str) and item.isidentifier()]
-    reads = sum(step.opcode in _READS and step.argval in _BY_TEXT for step in _steps(code))
-    # The names of keyword arguments are in a tuple as well, so that tuples alone tell no name.
-    inside = filter(str.isidentifier, _strings(item for item in loaded if not isinstance(item, str)))
-    return found.union(inside, texts, [""] if len(texts) < max(reads, 1) else [])
+    steps = _steps(code)
+    for place, step in enumerate(steps):
+        if step.opcode in _READS and step.argval in _BY_TEXT:
+            names = _arguments(steps[place + 1 :])[_BY_TEXT[step.argval]]
+            found = found.union(*(_fragment(name).split(".") for name in names), [] if names else [""])
+    return found
+
+
+def _arguments(steps: Sequence[dis.Instruction]) -> list[list[dis.Instruction]]:
+    """Return the instructions of each argument of a call, given those that follow the load of the function.
+
+    The list is empty if the function is not called right there, or has no positional arguments.
+    """
+    # Since Python 3.13, the place of ``self`` is filled after the function is loaded, not before.
+    if sys.version_info >= (3, 13) and steps and steps[0].opname == "PUSH_NULL":
+        steps = steps[1:]
+    for place, (step, (depth, _)) in enumerate(zip(steps, _depths(steps))):
+        if depth < 0:
+            break
+        if step.opname in _CALLS and depth == step.arg:
+            # The compiler may write the call once for each branch of a conditional argument.
+            branches = any(each.opcode in _JUMPS and each.argval > step.offset for each in steps[:place])
+            return [] if branches else _operands(steps[: place + 1], depth)
+    return []
+
+
+def _operands(steps: Sequence[dis.Instruction], count: int) -> list[list[dis.Instruction]]:
+    """Divide the instructions before the last one into those that push each of its ``count`` operands.
+
+    An operand that a jump skips, as in ``a or b``, has no instructions.
+    """
+    # An item is complete where the stack is as high as this item for the last time.
+    after = [depth for _, depth in _depths(steps[:-1])]
+    ends = [
+        max((place + 1 for place, depth in enumerate(after) if depth <= item), default=0)
+        for item in range(1, count + 1)
+    ]
+    return [
+        []
+        if steps[end].is_jump_target
+        else [step for step in steps[start:end] if step.opname not in _WITHOUT_EFFECT]
+        for start, end in zip([0, *ends], ends)
+    ]
+
+
+def _depths(steps: Iterable[dis.Instruction]) -> Iterator[tuple[int, int]]:
+    """Yield the number of items on the stack before and after each instruction, where it is 0 at first."""
+    depth, at_target = 0, dict[int, int]()
+    for step in steps:
+        before = at_target.get(step.offset, depth)
+        depth = before + dis.stack_effect(step.opcode, step.arg, jump=False)
+        yield before, depth
+        if step.opcode in _JUMPS:
+            at_target[step.argval] = before + dis.stack_effect(step.opcode, step.arg, jump=True)
+
+
+def _fragment(steps: Sequence[dis.Instruction]) -> str:
+    """Return a text that is part of the string that ``steps`` push, or an empty one if none is known."""
+    match steps:
+        case [dis.Instruction(opname="LOAD_CONST", argval=str(text))]:
+            return text
+        case [*_, dis.Instruction(opname="BUILD_STRING", arg=int(count))]:
+            pieces = _operands(steps, count)
+        case [*_, dis.Instruction(opname="BINARY_ADD")] | [*_, dis.Instruction(argrepr="+")]:
+            pieces = _operands(steps, 2)
+        case _:
+            pieces = []
+    return max(map(_fragment, pieces), key=len, default="")
 
 
 @functools.lru_cache(maxsize=_MOST_CODES)
