@@ -258,7 +258,7 @@ def shard(
 def shard(
     graph: Any, mesh: Any, rules: Any, *, batch: str | Sequence[str] | None = None, local_batch: bool = False
 ) -> Any:
-    """Return a graph whose parameters are sharded over a mesh.
+    """Return ``graph`` with its parameters sharded over a mesh.
 
     Apart from rounding, its results are those of one device.
 

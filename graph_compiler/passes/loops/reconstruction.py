@@ -65,10 +65,10 @@ class StepsMissing(Signal):
 
 
 def fold_loops(graph: Graph, counts: bool = True, unroll: bool = False) -> tuple[Graph, bool]:
-    """Return ``(graph, changed)``, where marked loops of the graph have become loop nodes.
+    """Return ``(graph, changed)``, with loop nodes instead of the recorded iterations of loops, if possible.
 
-    A loop that no loop node can express stays unrolled, and guards fix its trip count. Raise ``StepsMissing``
-    if not all of its iterations were recorded.
+    Other loops stay unrolled, and guards fix their trip counts. Raise ``StepsMissing`` if an iteration of one
+    of these was not recorded.
 
     counts: True if loop indices of the target are Python integers.
     unroll: True to unroll all loops.

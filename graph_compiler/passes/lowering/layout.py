@@ -110,7 +110,7 @@ class _LayoutRewriter(Rewriter):
         return value in self.moved or super().is_replaced(value)
 
     def value(self, value: Value) -> Value:
-        """Return the value of the new block that replaces ``value``, with its axes in the original order.
+        """Return ``value`` or its replacement, with the axes in the original order.
 
         If only its version in the preferred layout exists, append a permutation.
         """
