@@ -107,8 +107,8 @@ def jit(
     """Record a function at its first call, and compile it with the compiler of its own framework.
 
     That is ``jax.jit``, ``torch.compile`` or ``tf.function(jit_compile=True)``. Programs for JAX and torch
-    are cached between processes in the folder ``$GRAPH_COMPILER_CACHE``, by default ``graph_compiler`` in the
-    user's cache folder; ``GRAPH_COMPILER_CACHE=off`` switches this off. If you have given JAX or torch a
+    may be cached between processes in the folder ``$GRAPH_COMPILER_CACHE``, by default ``graph_compiler`` in
+    the user's cache folder; ``GRAPH_COMPILER_CACHE=off`` switches this off. If you have given JAX or torch a
     cache folder, compiled programs are stored there instead.
 
     Args:
