@@ -93,11 +93,11 @@ def compile(
             ``[[0], [1, 0]]``.
         kwarg_stateful_idxs: Paths to objects in keyword arguments that the callable changes, such as
             ``[["cache"], ["caches", 0]]``.
-        on_miss: What a call that fits no variant does: ``"retrace"`` records one, ``"error"`` raises
+        on_miss: Behaviour of a call that fits no variant: ``"retrace"`` records one, ``"error"`` raises
             ``GuardFailed`` if anything was recorded before.
         max_variants: Number of variants from which on calls record no further ones.
-        on_limit: What a call beyond ``max_variants`` does: ``"original"`` runs the original if it can, and
-            warns at the first such call; ``"raise"`` raises ``TooManyVariants``.
+        on_limit: Behaviour of a call beyond ``max_variants``: ``"original"`` runs the original if it can,
+            and warns at the first such call; ``"raise"`` raises ``TooManyVariants``.
         array_caching: Fold constants: compute operations on constants once. ``include_generators=False``
             implies it.
         include_generators: Keep draws of random numbers in the graph. With False, numbers that are drawn
@@ -105,8 +105,8 @@ def compile(
         freeze: Make the weights constants of the graph.
         verify: Compare each new variant with the original, and raise ``VerificationFailed`` if they differ.
         passes: Passes of your own (:mod:`graph_compiler.passes`), run over the finished graph.
-        roll: What repeated iterations and layers become. ``"auto"``: loops and functions, as suits the
-            target; ``"scan"``: also loops over stacked weights; ``"never"``: neither.
+        roll: Form of repeated iterations and layers. ``"auto"``: loops and functions, as suits the target;
+            ``"scan"``: also loops over stacked weights; ``"never"``: neither.
         trace_control_flow: True records Python's ``if``, ``for`` and ``while`` on values as operations, as
             :func:`trace` does, which takes functions and methods, but no models. None may do so for functions
             with loops.
@@ -334,7 +334,7 @@ class _DefaultTarget:
 @public
 @validated(compile)
 def unify(*objs: Any, source: str | None = None, **options: Any) -> Any:
-    """Return a callable that runs in the framework of its arrays, with one graph for each framework.
+    """Return a callable that runs in the framework of its arrays, with a graph for each framework in use.
 
     NumPy arrays next to arrays of another framework are converted to that framework. A call without
     arrays runs in the source framework. With ``args`` or ``kwargs``, the graph of the framework of these

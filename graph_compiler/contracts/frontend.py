@@ -238,7 +238,7 @@ class Reference(Protocol):
         """
 
     def fresh(self, shape: Sequence[int], dtype: str, seen: tuple[float, float], seed: int) -> Any:
-        """Return a random array of this shape and dtype, the same one for the same ``seed``.
+        """Return a random array of this shape and dtype, with the same elements for the same arguments.
 
         ``seen`` is the pair that :meth:`ranges` returned for the array that the result replaces.
         """

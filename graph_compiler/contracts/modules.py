@@ -80,7 +80,7 @@ def require(contract: type, item: Any, what: str) -> None:
 
 
 def _missing(contract: type, item: Any, path: str) -> Iterator[str]:
-    """Yield a line for each member of ``contract`` that ``item`` lacks or that cannot be called.
+    """Yield a line for each missing member of ``contract``, and for each method that cannot be called.
 
     ``path`` is a prefix of names.
     """
