@@ -45,7 +45,7 @@ def checkpoint_by_min_cut(function: Callable[..., Sequence[Any]]) -> Callable[..
 def variables_to_save(program: Any) -> set[Any]:
     """Select the variables of the jaxpr ``program`` to save for the backward pass.
 
-    They are a minimum cut, in bytes, between values that are never computed again and those that the backward
+    They are a minimum cut, in bytes, between values that need no recomputation and those that the backward
     pass may read.
     """
     flow = nx.DiGraph()

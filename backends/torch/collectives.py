@@ -121,8 +121,8 @@ class Exchanges:
 class _LatestExchange:
     """Record of the latest exchange at one position in the order of the exchanges of a call.
 
-    flag: array of one element, the unset flag that the next reduction at this position sends with its array.
-        None if the processes have to compare descriptions first.
+    flag: array of one element, the unset flag for the next exchange at this position. None if the processes
+        have to compare descriptions first.
     """
 
     message: _ArrayDescription
@@ -180,7 +180,7 @@ class CheckedExchanges(Exchanges):
         )
 
     def _reduced_again(self, last: _LatestExchange, array: Any) -> Any:
-        """Reduce ``array`` and a flag, which is set if ``array`` is None for differing from that of ``last``.
+        """Reduce ``array`` and a flag, which is set if ``array`` is None because it differs from ``last``'s.
 
         Return the flat result, or None if a process has set its flag.
         """

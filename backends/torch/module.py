@@ -95,7 +95,7 @@ class FunctionalModule:
 
 
 class _TensorHolder(torch.nn.Module):
-    """Submodule of a graph's module that holds tensors, and is never called."""
+    """Submodule of a graph's module that holds tensors, and that the graph does not call."""
 
     def _refuse(self, *args: Any, **kwargs: Any) -> Any:
         raise NotCompilable(

@@ -123,7 +123,7 @@ _KEYWORDS = {"a": "input", "x": "input", "axis": "dim"}
 class CorrectForwardMode(TorchFunctionMode):
     """Context manager that avoids operations whose forward mode in torch is wrong.
 
-    Calls of ``WRONG_FORWARD_MODE`` raise ``NotImplementedError``.
+    Functions in ``WRONG_FORWARD_MODE`` raise ``NotImplementedError``.
     """
 
     def __torch_function__(

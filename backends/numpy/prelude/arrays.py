@@ -48,7 +48,7 @@ def pad(
 ) -> np.ndarray:
     """Pad ``x`` with ``value`` (``mode`` "constant"), or with its own elements.
 
-    ``padding`` is a pair of amounts for each axis. Negative amounts crop.
+    ``padding`` has a pair of amounts, before and after, for each axis. Negative amounts crop.
     """
     # ``np.pad`` accepts no negative amounts, so what it pads is cropped first.
     inner = x[

@@ -23,7 +23,7 @@ def hard_tanh(x: tf.Tensor, minimum: float, maximum: float) -> tf.Tensor:
 
 
 def threshold(x: tf.Tensor, limit: Any, value: Any) -> tf.Tensor:
-    """Return ``value`` where ``x <= limit``, and ``x`` elsewhere, including NaN."""
+    """Return ``value`` where ``x <= limit``, and otherwise ``x``, which may be NaN."""
     return tf.where(x <= scalar(limit, x.dtype), scalar(value, x.dtype), x)
 
 

@@ -65,7 +65,7 @@ def reduced_along(
 ) -> tf.Tensor:
     """Reduce each window along ``axis`` to one element.
 
-    ``join`` reduces two arrays, such as ``tf.maximum``, and ``reduce`` an axis, such as ``tf.reduce_max``.
+    ``join``, such as ``tf.maximum``, combines two arrays, and ``reduce``, such as ``tf.reduce_max``, an axis.
     """
     if tf.is_tensor(kernel) or kernel > 16:
         return reduce(windows_along(x, axis, kernel, stride, dilation), axis + 1)
@@ -89,7 +89,7 @@ def pooled(
 ) -> tf.Tensor:
     """Reduce each window over the ``len(kernel)`` axes from ``lead`` on to one element.
 
-    ``join`` reduces two arrays, such as ``tf.maximum``, and ``reduce`` an axis, such as ``tf.reduce_max``.
+    ``join``, such as ``tf.maximum``, combines two arrays, and ``reduce``, such as ``tf.reduce_max``, an axis.
     """
     for axis in reversed(range(len(kernel))):
         x = reduced_along(join, reduce, x, lead + axis, kernel[axis], strides[axis], dilation[axis])

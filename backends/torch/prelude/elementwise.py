@@ -17,7 +17,7 @@ def absolute(x: torch.Tensor) -> torch.Tensor:
 
 
 def bits_as_int64(x: Any) -> torch.Tensor:
-    """Bitcast a uint64 tensor to int64, or convert a Python int (modulo 2**64) to such bits."""
+    """Bitcast a uint64 tensor, or a Python int modulo 2**64, to int64."""
     return x.view(torch.int64) if isinstance(x, torch.Tensor) else torch.tensor((x + 2**63) % 2**64 - 2**63)
 
 
