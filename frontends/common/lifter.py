@@ -542,7 +542,7 @@ class Lifter:
             self.current_values[value] = Value(value.name, value.spec)
 
     def _bind(self, node: Node, result: Any, only: Value | None = None) -> None:
-        """Set the outputs of ``node``, or only the output ``only``, to ``result``, which its row returned."""
+        """Set the outputs of ``node``, or only the output ``only``, to the values in ``result``."""
         recorded, lifted = list(iterate_structure(node.result)), list(iterate_structure(result))
         if not node.outputs:
             return

@@ -86,7 +86,7 @@ _FEWEST = 3
 
 
 def repeated_programs(program: ClosedJaxpr) -> frozenset[int]:
-    """Return the ids of the user's jitted programs that are called more than once and worth a function."""
+    """Return the ids of the user's jitted programs of some length that several equations call."""
     counts: Counter[int] = Counter()
     kept: set[int] = set()
 

@@ -402,7 +402,7 @@ def flatten_arguments(
 
 
 def with_leaf_types(tree: Tree, leaves: Iterator[Any]) -> Tree:
-    """Return ``tree`` with leaves that have the class of their scalar, number or generator.
+    """Return ``tree`` with typed leaves for scalars, 0-d arrays, numbers and generators.
 
     ``leaves`` yields the object of each leaf, and is consumed.
     """

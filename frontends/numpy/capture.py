@@ -339,7 +339,7 @@ class NumpyCapture:
         gives_number: Callable[[], bool] = lambda: False,
         reads: bool = False,
     ) -> Any:
-        """Run a call on the arrays behind its proxies, append its node, and return the result with proxies.
+        """Run a call on the arrays behind its proxies, append a node if it needs one, and return its result.
 
         gives_number: function that is called after the call, and returns True if a scalar result is a Python
             number for the user's code.

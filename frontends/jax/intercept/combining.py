@@ -80,7 +80,7 @@ def _independent_operations(program: Any) -> list[str]:
 
 
 def _reduce(params: dict[str, Any]) -> Callable[..., Any] | None:
-    """Return a function that computes a ``reduce`` equation by other operations, or None to keep it."""
+    """Return a function that computes a ``reduce`` equation in simpler steps, or None to keep it."""
     if operation(params["jaxpr"]) is not None:
         return None
     combine, axes, names = (

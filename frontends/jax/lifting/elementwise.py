@@ -37,7 +37,7 @@ def without_broadcasts(b: JaxBuilder, *operands: Any) -> list[Any]:
 
 
 def _narrow(b: JaxBuilder, item: Any, others: list[Any]) -> Any:
-    """Return ``item`` without broadcasts that an elementwise operation on it and ``others`` does itself."""
+    """Return ``item`` without some broadcasts that an elementwise operation with ``others`` does itself."""
     node = _broadcast(b, item)
     if node is None:
         return item
