@@ -66,13 +66,13 @@ class RecordedGraph:
     def parameters(self) -> Mapping[str, Any]:
         """Weights and buffers by name, as arrays of the graph's framework.
 
-        A variant whose weights were replaced by arrays of another shape or dtype contributes none. Raises
+        A variant may contribute none if its weights were replaced by arrays of another shape or dtype. Raises
         ``WeightsMissing`` if the model is on ``meta`` and has no weights yet.
         """
         require_weights(self._variants)
         found: dict[str, Any] = {}
         for variant in self._variants:
-            # Weights that were replaced by others of another shape or dtype are left out.
+            # Some frameworks raise if a weight was replaced by one of another shape or dtype.
             with suppress(GuardFailed):
                 found.update(variant.parameters())
         return found
