@@ -288,7 +288,7 @@ def _is_negative(array: Any) -> Any:
 
 
 def assert_or_poison(result: Any, holds: Any, message: str, *seen: Any) -> Any:
-    """Return ``result`` with an assertion that ``holds`` is True, and with NaN in its floats if it is not.
+    """Return ``result`` with an assertion of ``holds``, and with NaN in its floats if ``holds`` is False.
 
     Under XLA, raise ``CallMismatch`` for a result that NaN cannot mark as wrong.
     """

@@ -93,7 +93,8 @@ def avg_pool(
 ) -> jax.Array:
     """Sum each window over ``len(kernel)`` spatial axes, and divide by its size or by ``divisor_override``.
 
-    These are the last axes, or for the ``layout`` "channels_last" those before the last.
+    These are the last axes, or for the ``layout`` "channels_last" those before the last. The size includes
+    padding if ``count_include_pad``.
     """
     padding = padding or ((0, 0),) * len(kernel)
     # Sums in half precision would lose small terms.

@@ -87,7 +87,8 @@ def avg_pool(
 ) -> np.ndarray:
     """Sum each window over ``len(kernel)`` spatial axes, and divide by its size or by ``divisor_override``.
 
-    These are the last axes, or for the ``layout`` "channels_last" those before the last.
+    These are the last axes, or for the ``layout`` "channels_last" those before the last. The size includes
+    padding if ``count_include_pad``.
     """
     rank = len(kernel)
     padding = padding or ((0, 0),) * rank

@@ -226,7 +226,7 @@ def conv_transpose(
     """Compute the transposed convolution with ``weight[in, out // groups, *kernel]``.
 
     ``padding`` has a pair of amounts to cut from the ends of each spatial axis of the result.
-    ``output_padding`` is added to its end.
+    ``output_padding`` makes the result longer at the end of each axis.
     """
     rank = len(x.shape) - 2
     strides, padding, more = (
