@@ -27,7 +27,7 @@ ELEMENTWISE = {"sum": "add", "prod": "multiply", "min": "minimum", "max": "maxim
 
 
 def holds_with_guard(b: RaisingBuilder, small: Any, large: Any) -> bool:
-    """Return True if ``small <= large`` held while recording, and add a guard on it unless it is provable."""
+    """Return True, with a guard if needed, if ``small <= large`` held while recording; otherwise False."""
     if at_most(small, large):
         return True
     if hint_of(small) > hint_of(large):

@@ -297,7 +297,7 @@ _MODULES_OF_SCIPY = ("scipy", "scipy.spatial", "scipy.special", *SCIPY)
 
 
 def _per_loaded_module(make: Callable[[], Any]) -> Callable[[], Any]:
-    """Cache the result of ``make`` until a further module of SciPy is imported."""
+    """Return ``make`` with its result cached until another module of SciPy is imported."""
     made = functools.cache(lambda loaded: make())
     return functools.wraps(make)(lambda: made(_loaded()))
 

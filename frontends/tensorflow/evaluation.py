@@ -216,7 +216,7 @@ def advance_state(state: Any, delta: Any) -> Any:
 
 
 def draw_from(operation: Any, counter: Any, key: Any, shape: Any, bounds: Sequence[Any]) -> Any:
-    """Return what ``operation`` of ``STATELESS_DRAWS`` draws in the state of ``counter`` and ``key``.
+    """Return the numbers that ``operation`` of ``STATELESS_DRAWS`` draws for ``counter`` and ``key``.
 
     ``bounds`` is empty or has the least integer and the one after the greatest.
     """

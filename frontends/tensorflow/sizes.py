@@ -30,7 +30,7 @@ class Sizes(Protocol):
     """Protocol of a trace, with the members that symbolic sizes use."""
 
     def decide(self, size: Size) -> Any:
-        """Return the number that a size is while recording, and add a guard on it."""
+        """Return the number that a size is while recording, with a guard if needed."""
 
     def tensor(self, size: Size, dtype: Any) -> Any:
         """Return a size as a scalar tensor of ``dtype``."""
