@@ -338,7 +338,7 @@ def unify(*objs: Any, source: str | None = None, **options: Any) -> Any:
 
     NumPy arrays next to arrays of another framework are converted to that framework. A call without
     arrays runs in the source framework. With ``args`` or ``kwargs``, the graph of the framework of these
-    arrays is recorded now. Calls record the others.
+    arrays is recorded now. Calls record the other graphs.
 
     Args:
         objs: Functions, methods and models. For several the result is a tuple, for none a decorator.

@@ -40,7 +40,7 @@ NO_ARRAY = -1
 
 @dataclass(frozen=True, slots=True)
 class SameArray:
-    """Assumption about which inputs are the same object, because a write to one shows in the other.
+    """Assumption about which inputs are the same object.
 
     firsts: for inputs from the first on, the index of the first input that is the same object; ``NO_ARRAY``
         if its identity does not matter.

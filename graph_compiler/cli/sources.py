@@ -146,7 +146,7 @@ def _callable(found: Any, source: str) -> Any:
 
 
 def framework_in(function: Any) -> str | None:
-    """Return the framework that a callable's module suggests, or None, also if its own code names one."""
+    """Return the framework that a callable's module suggests, or None, also if the callable names one."""
     if framework_of(function, ((), {})) is not None:
         return None
     name = getattr(function, "__module__", None) or ""

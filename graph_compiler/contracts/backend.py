@@ -236,7 +236,7 @@ class Target(Protocol):
     def compile_by_default(
         self, function: Callable[..., Any], static: tuple[int, ...] = (), text: str | None = None
     ) -> Callable[..., Any]:
-        """Return ``function`` compiled for a user who has not chosen if it is compiled.
+        """Return ``function``, compiled if that suits it, for a user who has not chosen.
 
         ``static`` and ``text`` are as in :meth:`compile`.
         """
@@ -376,9 +376,9 @@ class Target(Protocol):
 
     @default
     def random_state_restorer(self, leaves: tuple[Any, ...]) -> Callable[[], None]:
-        """Return a function that restores the current state of generators that a call with ``leaves`` uses.
+        """Return a function that restores the current state of the generators that a call uses, if possible.
 
-        Keys of :meth:`next_key` are not restored.
+        ``leaves`` are those of the call. Keys of :meth:`next_key` are not restored.
         """
         return lambda: None
 

@@ -455,7 +455,7 @@ class Frontend(Protocol):
 
     @default
     def unrecorded(self) -> AbstractContextManager[None]:
-        """Return a context inside which a frontend that observes calls of this thread records none."""
+        """Return a context inside which the calls of this thread that recordings observe are not recorded."""
         return nullcontext()
 
     @default
