@@ -122,7 +122,7 @@ def _symbols(node: Node) -> Any:
 
 
 class _MovingKey:
-    """Key with at least one slice that moves with a loop index.
+    """Key with at least one slice whose start may change between iterations of a loop.
 
     still: the key with a full slice in place of each moving one.
     windows: moving slices of step 1, by their axis in the array that ``still`` selects.
@@ -244,7 +244,7 @@ Ends = Mapping[Value, "tuple[Any, Any]"]
 def bounded_loops(graph: Graph) -> tuple[Graph, bool]:
     """Return ``(graph, changed)``, with upper bounds for trip counts that depend on an outer loop index.
 
-    A branch skips the iterations beyond the actual trip count. Loops for which no bound is found remain.
+    A branch skips the iterations beyond the actual trip count. Loops that cannot be bounded remain.
     """
     if not any(map(_is_open, graph.nodes)):
         return graph, False
@@ -270,7 +270,7 @@ class _BoundingScope:
 
     While a region is rewritten, its nodes read values and sizes of the enclosing blocks directly.
 
-    ends: bounds of the loop indices of enclosing loops.
+    ends: bounds of loop indices of enclosing loops.
     """
 
     def __init__(self, ends: Ends) -> None:
@@ -373,9 +373,9 @@ class _BoundingScope:
 
 
 def _without_still(step: Body, changing: set[Value]) -> tuple[Body, list[Node]]:
-    """Move reads of unchanging arrays by an index out of ``step``; return the rest, and these reads.
+    """Return ``step`` without its own reads of unchanging arrays by an index, and these reads.
 
-    ``changing`` are the values that differ between iterations.
+    ``changing`` has the inputs that differ between iterations.
     """
     # The caller puts them before the branch, because no later pass moves them out of it.
     nodes: list[Node] = []
@@ -416,7 +416,7 @@ def ends_of(counter: Node) -> tuple[Any, Any]:
 # A loop may be inside of any of these.
 @only_with("associative_scan", "branch", "call", "custom_derivative", "scan", "while_loop")
 def pad_ragged_arrays(graph: Graph) -> tuple[Graph, bool]:
-    """Return ``(graph, changed)``, with padded arrays instead of arrays whose size depends on a loop index.
+    """Return ``(graph, changed)``, with padded arrays instead of arrays whose size is computed in a loop.
 
     Raise ``CannotPad`` if an operation has no equivalent on padded arrays.
     """

@@ -110,7 +110,7 @@ _COMPARED = {"eq": "equal", "ne": "not_equal", "ge": "greater_equal", "le": "les
 def counted_guards(graph: Graph, finders: Container[Node]) -> Graph:
     """Return the graph with guards on ``count_nonzero`` of masks instead of sizes of selections, if possible.
 
-    ``finders`` are nodes whose last operand is a mask, such as ``boolean_mask``.
+    ``finders`` are nodes that select by the nonzero elements of their last operand, such as ``boolean_mask``.
     """
     counted = graph.derive()
     counted.guards = [_count_guard(guard, counted, finders) for guard in graph.guards]
@@ -128,7 +128,7 @@ def _count_guard(guard: Guard, graph: Graph, finders: Container[Node]) -> Guard:
 
 
 def _maker(size: Any, graph: Graph) -> Any:
-    """Return the node whose result has ``size`` elements along its ``axis`` (0 by default), or None."""
+    """Return the node that defines ``size`` as a length along its ``axis`` (0 by default), or None."""
     (atoms, factor), *more = size.terms()
     symbol = atoms[0] if not more and factor == 1 and len(atoms) == 1 else None
     if not isinstance(symbol, Symbol) or symbol.kind != "size":
@@ -161,7 +161,10 @@ class SizesUnknown(UnsupportedOperation):
 
 @only_with(*_FIND)
 def require_known_sizes(graph: Graph, framework: str) -> tuple[Graph, bool]:
-    """Return ``(graph, False)``, or raise ``SizesUnknown`` for data-dependent sizes in compiled regions."""
+    """Return ``(graph, False)``, or raise ``SizesUnknown`` for some operations in compiled regions.
+
+    These are operations such as ``nonzero``, if the number of their results depends on elements.
+    """
     problems = [f"{node.op}, for {node.origin}" for node in _unknown(graph.block, False)]
     if problems:
         lines = "\n".join(f"  {problem}" for problem in problems)
@@ -248,9 +251,9 @@ class _SelectedRows:
         self.nodes: dict[Node, None] = {}
 
     def has_bound(self, block: Block) -> bool:
-        """Return True if ``block`` is known to be correct on padded rows.
+        """Return True if it is known that ``block`` can be computed with padded rows.
 
-        This fills ``sizes``, ``axes`` and ``nodes``.
+        If so, ``sizes``, ``axes`` and ``nodes`` are complete.
         """
         # A mask without axes adds an axis to the array.
         if self.mask.ndim == 0:
@@ -284,7 +287,7 @@ class _SelectedRows:
         return any(value in self.axes for value in values_in(structure))
 
     def add(self, node: Node) -> bool:
-        """Add ``node`` to ``nodes``, and return True if it is known to be correct on padded rows."""
+        """Add ``node`` to ``nodes``, and return True if it is known that padded rows can be used in it."""
         self.nodes[node] = None
         if self.is_combination(node):
             return not any(self.is_in(dim) for value in node.outputs for dim in value.shape)

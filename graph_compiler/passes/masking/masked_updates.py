@@ -69,7 +69,7 @@ class _BlockSizes:
         return found
 
     def are_equal(self, some: Sequence[Any], others: Sequence[Any], origin: Origin) -> bool:
-        """Return True if two shapes are equal, possibly under guards on their sizes, which are added."""
+        """Return True if two shapes are known to be equal, possibly under guards, which are added."""
         if len(some) != len(others):
             return False
         conditions = [apply("eq", self.outward(one), self.outward(other)) for one, other in zip(some, others)]
@@ -112,7 +112,7 @@ def _written(block: Block) -> frozenset[Value]:
 
 
 def _mask_of(block: Block, node: Node) -> Value:
-    """Return the mask of a ``masked_scatter``, or the smaller mask that is broadcast to it."""
+    """Return the mask of a ``masked_scatter``, or a mask that is expanded to it."""
     x, mask, _ = node.inputs
     for op in ("broadcast_to", "reshape"):
         made = block.maker(mask)
@@ -150,7 +150,6 @@ class _SelectionBuilder(PaddedBuilder):
         return self.masks[span, 0, rank]
 
     def harmless(self, item: Any, number: Any) -> Any:
-        """Mask the gradient of unselected elements, which may be replaced by ``number``."""
         mask = self.mask(item.spans) if isinstance(item, PaddedArray) else None
         if mask is None or mask.shape != item.full.shape or item.padding is not None:
             return self.fill_padding(item, number)
@@ -162,7 +161,7 @@ class _SelectionRewriter:
 
     masks: masks with which elements are both selected and written in the block.
     spans: the span of the selected elements, by mask.
-    selected: the full array of each selection, by its value in the original block.
+    selected: full arrays of selections and of results computed from them, by value of the original block.
     """
 
     def __init__(self, block: Block, masks: frozenset[Value], sizes: _BlockSizes) -> None:

@@ -36,9 +36,9 @@ class CannotPad(UnsupportedOperation):
 class Span:
     """Range of the valid elements of a padded axis.
 
-    low: index of the first valid element.
-    high: index after the last valid element.
-    size: number of all elements, with the padding.
+    low: index where the valid elements begin.
+    high: index after their end.
+    size: length of the axis, with the padding.
     """
 
     low: Any
@@ -54,9 +54,9 @@ class Span:
 class PaddedArray:
     """Padded array: the elements of ``full`` inside ``spans`` are valid, the rest is padding.
 
-    spans: one per axis of the represented array; None if the whole axis is valid.
-    padding: contents of the padding: a number if all elements equal it, ``FINITE`` if none is inf or NaN,
-        or None if they are unknown.
+    spans: one per axis of the represented array; None for an axis that needs no mask.
+    padding: contents of the padding: a number if its elements equal it, ``FINITE`` if they are taken to be
+        finite, or None if they are unknown.
     """
 
     full: Value
@@ -97,9 +97,8 @@ class PaddedBuilder:
     """Builder of operations on padded arrays (:class:`PaddedArray`), with masks for the padding.
 
     build: builder of the nodes.
-    masks: cache of masks. The caller restores it at the end of a block, whose values the enclosing blocks
-        cannot use.
-    are_equal(a, b): True if two sizes are equal in every iteration. It may add a guard.
+    masks: cache of masks, for the current block.
+    are_equal(a, b): True if two sizes are known to be equal in every iteration. It may add a guard.
     upper_bound(size): an upper bound of a size over all iterations; None if none is known.
     """
 
@@ -112,7 +111,7 @@ class PaddedBuilder:
     def mask(self, spans: Sequence[Span | None]) -> Value | None:
         """Return a boolean array that is True for valid elements; None if all are known to be valid.
 
-        It has one axis for each of ``spans``, of size 1 where all elements are known to be valid.
+        The mask broadcasts to the full array.
         """
         found: Value | None = None
         for axis, span in enumerate(spans):
@@ -237,7 +236,7 @@ class LoopIndexSizes(Protocol):
     """Source of bounds for sizes that depend on loop indices."""
 
     def reads_step(self, size: Any) -> bool:
-        """Return True if ``size`` depends on a loop index."""
+        """Return True if ``size`` is read from a number that may change between iterations."""
 
     def upper_bound(self, size: Any) -> Any:
         """Return an upper bound of ``size`` over all iterations; None if none is known."""
@@ -268,9 +267,9 @@ class PaddedRewrite:
             raise CannotPad
 
     def span_of(self, width: Any) -> Span | None:
-        """Return a span for an axis of ``width`` valid elements; None if it does not depend on a loop index.
+        """Return a span with ``width`` valid elements; None if ``width`` is the same in all iterations.
 
-        Raise ``CannotPad`` if it does and no upper bound is known.
+        Raise ``CannotPad`` if ``width`` may change and no upper bound is known.
         """
         if not self.steps.reads_step(width):
             return None
@@ -324,7 +323,7 @@ def _labels(operands: Sequence[Any], rank: int) -> list[range]:
 
 
 def _by_element(rewrite: PaddedRewrite) -> Any:
-    """Apply an elementwise operation whose results and gradients are finite for finite operands."""
+    """Apply an elementwise operation that needs no more than finite elements in the padding."""
     rank = rewrite.node.outputs[0].ndim
     operands, found = rewrite.padded.align(rewrite.operands, _labels(rewrite.operands, rank))
     made = rewrite.again([rewrite.padded.finite(operand) for operand in operands])
@@ -372,7 +371,7 @@ def _getitem(rewrite: PaddedRewrite) -> Any:
 
 
 def _item(rewrite: PaddedRewrite, item: Any, own: Span | None, size: Any) -> tuple[Any, Span | None]:
-    """Return the new item of a key, and the span of the axis in the result.
+    """Return the new item of a key, and the span of the axis in the result, if it has one.
 
     ``own`` is the span of the indexed axis, or None if all its ``size`` elements are valid.
     """

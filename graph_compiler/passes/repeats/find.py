@@ -83,8 +83,8 @@ _FLAGS = attrgetter(*(field.name for field in fields(CallRecord) if field.name n
 class NodeSignature:
     """Node split into a key, which must be equal in all iterations of a loop, and leaves, which may differ.
 
-    key: number of the part that must be equal. It is negative for a node that must not be part of a loop.
-    leaves: values that the node reads (also for sizes), ints and floats, in order; empty if ``key`` is
+    key: number of the part that must be equal. It is negative for a node that may not be part of a loop.
+    leaves: values from outside of the node (also for sizes), ints and floats, in order; empty if ``key`` is
         negative.
     """
 
@@ -116,7 +116,7 @@ class SignatureCache:
     def of(self, node: Node, unsized: Collection[Value] = ()) -> NodeSignature:
         """Return the signature of ``node``, whose key leaves out the sizes of the values ``unsized``.
 
-        Raise ``TypeError`` if an argument is not hashable.
+        Raise ``TypeError`` for arguments such as NumPy arrays, which cannot be hashed.
         """
         row = self._rows.get(node) if not unsized else None
         if row is None:
@@ -141,7 +141,7 @@ class SignatureCache:
 class GraphSignatures:
     """Cache of the signatures of the nodes of one graph.
 
-    A node that must not be part of a loop gets a key that equals no other.
+    A node that may not be part of a loop gets a key that equals no other.
 
     with_checks, with_draws: True if checks, and nodes that sample random numbers, may be part of a loop.
     written: owners of written memory that nodes of a loop may touch.
@@ -199,7 +199,7 @@ def _draws(node: Node) -> bool:
 
 
 def _key(node: Node, leaves: list[Any], keys: SignatureCache, unsized: Collection[Value]) -> Any:
-    """Return the part of ``node`` that equal iterations share, and append the rest to ``leaves``."""
+    """Return the part of ``node`` that equal iterations share; append what may differ to ``leaves``."""
     origin, record, read = node.origin, node.record, _Reading(node, leaves, keys, unsized)
     outputs = tuple([read.spec(value) for value in node.outputs])
     parts = [
@@ -455,7 +455,7 @@ class _PatternFit:
         self.program, self.bare = steps.program, steps
 
     def steps(self, low: int) -> tuple[RepeatedSteps, int, int] | None:
-        """Return the steps with patterns, and the range of those that follow them; None if none are found."""
+        """Return the steps with patterns, and the range of those that follow them; None without patterns."""
         patterns = []
         for place in range(self.period):
             pairs = zip(self.bare.leaves(self.about, place), self.bare.leaves(self.about + 1, place))
@@ -509,7 +509,7 @@ class _PatternFit:
     def _fits(self, step: int, begin: int | None = None) -> bool:
         """Return True if the leaves of ``step`` follow the patterns.
 
-        With ``begin``, any values from before that step may replace results of earlier steps.
+        With ``begin``, values from before step ``begin`` may replace results of steps before it.
         """
         for place, row in enumerate(self.whole.patterns):
             for leaf, pattern in zip(self.whole.leaves(step, place), row):

@@ -92,10 +92,7 @@ class _LayerLoop:
 
     # ------------------------------------------------------------------------------ rewriting
     def nodes(self, graph: Graph) -> list[Node]:
-        """Return the nodes of the graph with the loop instead of the calls.
-
-        Nodes between the calls that do not depend on a layer move before the loop, the others after it.
-        """
+        """Return the nodes of the graph with the loop instead of the calls."""
         own, first = set(self.layers), graph.nodes.index(self.layers[0])
         end = graph.nodes.index(self.layers[-1]) + 1
         made = {value for layer in self.layers for value in layer.outputs}
@@ -220,7 +217,7 @@ def _index(values: Sequence[Value], item: Any) -> int | None:
 
 
 def _turns(operands: Sequence[Any]) -> int:
-    """Return the smallest period of ``operands`` that can be stacked, at least 2; 0 if none is found."""
+    """Return the smallest period of ``operands`` from 2 on; 0 if none is found or their specs differ."""
     fits = (
         turns
         for turns in range(2, min(_MOST_TURNS, len(operands) - 1) + 1)

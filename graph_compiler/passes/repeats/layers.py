@@ -154,7 +154,7 @@ def word(parts: Sequence[str]) -> str:
 def layers_in(
     program: IndexedBlock, run: RepeatedRun, names: ArrayNames, fewest: int
 ) -> RepeatedSteps | None:
-    """Return ``run`` divided into at least ``fewest`` layers; None if no division is found."""
+    """Return at least ``fewest`` layers in ``run``; None if no division into layers is found."""
     cuts = _LayerBoundaries(program, run, names)
     counted = [(first, (run.end - first) // run.period) for first in cuts.places()]
     ranked = [
@@ -425,7 +425,7 @@ class _CallBuilder:
 
 
 def _with_common_module(node: Node, other: Node) -> Node:
-    """Write ``*`` for parts that differ between the module paths of two layers, if these have one length."""
+    """Return ``node`` with ``*`` for parts of its module path that differ from a path of the same length."""
     own, module = node.origin.module.split("."), other.origin.module.split(".")
     # Paths of different lengths have no common pattern.
     if own == module or len(own) != len(module):
@@ -446,7 +446,7 @@ _SMALLEST = 8
 
 
 def repeated_layers(graph: Graph, keys: SignatureCache | None = None) -> tuple[Graph, bool]:
-    """Return ``(graph, changed)``, with equal layers as calls of one region.
+    """Return ``(graph, changed)``, with calls of a shared region instead of repeated layers.
 
     ``keys`` is a cache of signatures that other passes share; None makes a new one.
     """

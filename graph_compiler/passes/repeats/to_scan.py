@@ -52,7 +52,7 @@ def name_of(node: Node) -> str:
 
 
 def takes_row(node: Node) -> bool:
-    """Return True if ``node`` is an index of an array that begins with an int, as in ``x[i]``."""
+    """Return True if ``node`` indexes an array with an int first, as ``x[i]`` and ``x[i, :]`` do."""
     if name_of(node) not in _ROWS or not isinstance(node.inputs[0], Value) or len(node.outputs) != 1:
         return False
     key = _key(node)
@@ -64,7 +64,10 @@ def _key(node: Node) -> Any:
 
 
 def rows_node(node: Node, first: int, by: int, count: int) -> Node:
-    """Return a node that takes ``count`` rows, ``first``, ``first + by``, ..., of the array of ``node``."""
+    """Return a node that takes ``count`` rows, ``first``, ``first + by``, ..., of the array of ``node``.
+
+    ``by`` is positive.
+    """
     (array, *_), end = node.inputs, first + by * (count - 1) + 1
     # A stop of 0 would mean the first row, not the end, if rows are counted from the end.
     stop = None if end == 0 else end
@@ -218,7 +221,7 @@ def _gather(steps: RepeatedSteps, slot: Slot, user: int, place: int, has_others:
 
 
 def _first_used(steps: RepeatedSteps, gathered: set[tuple[Slot, int]]) -> int | None:
-    """Return the first step with a result that later nodes use and a loop cannot return, or None."""
+    """Return the first step with a result that other nodes use, neither gathered nor carried, or None."""
     return next(
         (step for step in range(steps.count) if any(True for _ in _used_after(steps, step, gathered))), None
     )
@@ -570,7 +573,7 @@ _MOST_INNER = 8
 def rolled(fewest: int, counts: bool = False, keys: SignatureCache | None = None) -> GraphPass:
     """Return a pass that turns repetitions of nodes into a ``scan``, if possible.
 
-    fewest: fewest repetitions, at least 3, and at most 4 for nodes with branches or loops.
+    fewest: fewest repetitions; less than 3 count as 3, and for nodes with branches or loops more than 4 as 4.
     counts: True if a loop index may be the bound of a slice.
     keys: cache of signatures shared with other passes.
     """
@@ -595,7 +598,7 @@ def rolled(fewest: int, counts: bool = False, keys: SignatureCache | None = None
 
 
 def sized_by_elements(nodes: Iterable[Node]) -> set[Value]:
-    """Return the results of ``nodes``, and of nodes of their regions, with a size that elements decide."""
+    """Return the results of ``nodes``, and of nodes of their regions, with a size read from a result."""
     made = [value for node in every(nodes) for value in node.outputs]
     deciding = {value for value in made if value in sources_of_sizes(value)}
     return (
@@ -640,8 +643,8 @@ def _may_repeat(block: Block, fewest: int) -> bool:
 class _RollingRound:
     """Search of one block for runs of repeated nodes that do not overlap, and their replacement by loops.
 
-    completed: the block with the missing nodes of one run's incomplete last step added; None if there is no
-        such run.
+    completed: the block with the missing nodes of one run's incomplete last step added; None if no such run
+        is found.
     """
 
     def __init__(self, program: IndexedBlock, means: LoopContext, fewest: int) -> None:

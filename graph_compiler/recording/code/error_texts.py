@@ -133,9 +133,9 @@ def _is_kept(call: ast.Call) -> bool:
 
 
 def _receiver(code: CodeType, instruction: int) -> tuple[ast.Call, ast.AST | None] | None:
-    """Find the call that receives the string made at ``instruction``, and its argument with the string.
+    """Return the call that receives the string made at ``instruction`` and its part with the string, or None.
 
-    The argument is None if the instruction is the call itself.
+    The part is None if the instruction is the call itself.
     """
     around = list(nodes_around(code, instruction))
     for node, inner in zip(reversed(around), (None, *reversed(around))):

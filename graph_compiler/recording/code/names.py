@@ -161,7 +161,7 @@ def fragments_read(code: types.CodeType) -> frozenset[str]:
 def _arguments(steps: Sequence[dis.Instruction]) -> list[list[dis.Instruction]]:
     """Return the instructions of each argument of a call, given those that follow the load of the function.
 
-    The list is empty if the function is not called right there, or has no positional arguments.
+    The list is empty if there are none, or the call is not recognised.
     """
     # Since Python 3.13, the place of ``self`` is filled after the function is loaded, not before.
     if sys.version_info >= (3, 13) and steps and steps[0].opname == "PUSH_NULL":
@@ -268,7 +268,7 @@ _PAIRS = ("STORE_FAST_STORE_FAST",)
 def stored_names(code: CodeType, instruction: int, outer: Instruction | None = None) -> tuple[str, ...]:
     """Return names of variables that store the value made at offset ``instruction``, or an empty tuple.
 
-    Several names mean that the value is unpacked. ``outer`` is the instruction that runs ``code``.
+    Several names mean that a sequence is unpacked. ``outer`` is the instruction that runs ``code``.
 
     >>> def f(a):
     ...     low, high = divmod(a, 2)

@@ -83,7 +83,7 @@ class Locator:
         return frozenset() if frame is None else names_read(frame.f_code)
 
     def name_of(self, item: Any) -> str | None:
-        """Return a name of ``item`` in the innermost running function outside of frameworks, or None."""
+        """Return a name of ``item`` in the innermost running function that may be the user's, or None."""
         frame = self._outer_frame()
         if frame is None:
             return None

@@ -168,7 +168,7 @@ def _code_in(whole: types.CodeType, title: str) -> types.CodeType:
 
 # ------------------------------------------------------------------------------------- one function
 class _Conversion(ast.NodeTransformer):
-    """Rewriter of one function, in place, that makes control flow and calls to calls of ``Statements``."""
+    """Rewriter of one function, in place, that turns control flow and calls into calls of ``Statements``."""
 
     def __init__(self, function: ast.FunctionDef) -> None:
         self.own = function

@@ -44,7 +44,7 @@ class LoopFlags:
 
 
 def value_name(variable: str) -> str:
-    """Return the name for values of a variable of the user, or of a variable that this module has added.
+    """Return the name for values of a variable, without the prefix and number of one that tracing added.
 
     >>> value_name("total"), value_name("_trace_stopped_0")
     ('total', 'stopped')
@@ -54,7 +54,9 @@ def value_name(variable: str) -> str:
 
 
 def lower_jumps(body: Statements) -> Statements:
-    """Return the body of a function with the jumps inside its statements rewritten to flags, in place.
+    """Return the body of a function, in which flags replace the jumps inside of statements.
+
+    The statements are changed in place.
 
     >>> program = ast.parse('''
     ... def first(xs):

@@ -241,7 +241,7 @@ def finish_lists(result: Any, *given: Any) -> Any:
 class IterationState(Protocol):
     """Loop whose iterations append to a list, with the state of the current iteration.
 
-    values: form and leaves of each variable before the loop.
+    values: form and initial leaves of each variable.
     current: leaves of each variable in the current iteration.
     place: file and line of the loop.
     """

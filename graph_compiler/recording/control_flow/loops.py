@@ -39,7 +39,7 @@ _again: ContextVar[bool] = ContextVar("steps are computed again", default=False)
 
 @contextmanager
 def recomputing_iterations(checkpoint: bool) -> Iterator[None]:
-    """Set the parameter ``checkpoint`` of torch's ``scan`` operators recorded in the ``with`` block."""
+    """Set the parameter ``checkpoint`` of torch's ``scan`` and ``map`` recorded in the ``with`` block."""
     before = _again.set(checkpoint)
     try:
         yield
@@ -407,7 +407,7 @@ class LoopRecorder:
     guarded: variables that are read after the loop only if an iteration has assigned them.
     surely_runs: True if the loop has at least one iteration.
     before: values of the variables before the loop.
-    values: form and leaves of each variable before the loop.
+    values: form and initial leaves of each variable.
     carried: the carry, as found by trial iterations.
     growing: lists that iterations append to, by variable.
     is_counted: True if the loop index has been read.

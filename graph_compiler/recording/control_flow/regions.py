@@ -53,7 +53,7 @@ class Regions(ABC):
     """Open recording of a frontend that can record functions as the regions of an operation.
 
     symbolic(size): the symbolic number of a size for the user's code.
-    decided(size): the number that a size has in this recording, which becomes a guard.
+    decided(size): the number that a size has in this recording; a guard on it is added.
     numbers: values of inputs that are Python numbers.
     module: the framework's namespace.
     arrays: classes of arrays.
@@ -120,7 +120,7 @@ class Regions(ABC):
     # ------------------------------------------------------------------------------ elementary operations
     @abstractmethod
     def converted(self, item: Any, kind: ArrayKind) -> Any:
-        """Return the number or array ``item`` as an array of ``kind``."""
+        """Return the number or array ``item`` as an array with the dtype of ``kind``."""
 
     def returned(self, array: Any) -> Any:
         return array
@@ -192,7 +192,7 @@ class Regions(ABC):
 
     @abstractmethod
     def collective(self, name: str, x: Any, **params: Any) -> Any:
-        """Record a collective operation or ``sharding_hint``, and return its result.
+        """Return the result of a collective operation or ``sharding_hint``.
 
         name: ``sharding_hint``, or a name in ``ops.collectives.COLLECTIVES``.
         x: an array, a number or None.
@@ -230,7 +230,7 @@ class Regions(ABC):
 
     @abstractmethod
     def while_loop(self, test: Block, body: Block, carried: Arrays, kinds: Sequence[ArrayKind]) -> Arrays:
-        """Add the node that runs ``body(*carried)`` while ``test(*carried)``; return the last carry."""
+        """Add the node that runs ``body(*carried)`` while ``test(*carried)[0]``; return the last carry."""
 
     @abstractmethod
     def scan(
@@ -245,7 +245,7 @@ class Regions(ABC):
         """Add the node that runs ``body(*carried, *row of each array in rows)`` ``length`` times.
 
         Return the last carry, and the further results of the body, stacked with one row per iteration.
-        ``length`` is an int or a size. If ``checkpoint`` is True, the backward pass recomputes iterations.
+        ``length`` is an int or a size. ``checkpoint`` asks the backward pass to recompute iterations.
         """
 
 
