@@ -95,7 +95,8 @@ class Live(Protocol):
         """True if each array is an item of a dict, so that the environment check detects its replacement.
 
         The object then has these attributes, too: ``dicts``, the dicts; ``current``, the mapping that a
-        call returns; and ``refresh``, a method that updates ``current``.
+        call returns; ``refresh``, a method that updates ``current``; and ``fits``, a method that returns
+        False if an array of ``current`` no longer has the recorded shape and dtype.
         """
         return False
 

@@ -349,11 +349,16 @@ class EnvironmentGuard(NamedTuple):
 
 
 class Derived(Protocol):
-    """Object that is computed from entries of ``dicts``; ``refresh`` computes it again."""
+    """Object that is computed from entries of ``dicts``; ``refresh`` computes it again.
+
+    fits: returns False if the variant was recorded for something else than the object holds now.
+    """
 
     dicts: list[dict[Any, Any]]
 
     def refresh(self) -> None: ...
+
+    def fits(self) -> bool: ...
 
 
 class Condition(NamedTuple):
@@ -590,8 +595,10 @@ class EnvironmentGuards:
             [guard for guard in self._guards if not guard.is_thread_mode], self._versions_of
         )
 
-    def with_derived(self, derived: Derived) -> EnvironmentGuards:
-        return EnvironmentGuards(self._guards, self._versions_of, (derived,))
+    def with_derived(self, derived: Derived, what: str) -> EnvironmentGuards:
+        """Return these guards, and one that ``derived`` fits, whose message calls it ``what``."""
+        fits = EnvironmentGuard("{}()", (derived.fits,), what)
+        return EnvironmentGuards([*self._guards, fits], self._versions_of, (derived,))
 
     def changed(self) -> str:
         broken = first_broken(self._guards)

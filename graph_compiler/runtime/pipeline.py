@@ -451,7 +451,8 @@ class Pipeline:
             else self.native_weights(recorded, graph)
         )
         # The check of the environment updates such weights, so that a call need not look for changes itself.
-        environment = environment.with_derived(parameters) if parameters.is_counted else environment
+        if parameters.is_counted:
+            environment = environment.with_derived(parameters, "the shape or dtype of a weight")
         store = recorded.weights.rebind if as_recorded else parameters.write_buffer
         write_back: WriteBack | None = None
         if not as_recorded and graph.state.places is not None:

@@ -101,3 +101,45 @@ def test_replaced_weights_are_let_go(target: str) -> None:
     gc.collect()
     # The last one is the user's, and a variant may refer to the one that it converted last.
     assert sum(reference() is not None for reference in seen) <= 2
+
+
+class _Scaled(torch.nn.Module):  # type: ignore[misc]
+    """Model whose result depends on the shape and the dtype of its weight."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.full((2,), 1.5))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        halves = self.weight.size(0) * 0.5
+        return (x * self.weight).sum() * halves * (2 if self.weight.dtype == torch.float16 else 1)
+
+
+def _other_data(model: Any) -> None:
+    model.weight.data = torch.full((1,), 0.5)
+
+
+def _detached(array: Any) -> Any:
+    return array.detach() if isinstance(array, torch.Tensor) else array
+
+
+_LAYOUTS: dict[str, Callable[[Any], Any]] = {
+    "other shape": _other_data,
+    "half": torch.nn.Module.half,
+    "double": torch.nn.Module.double,
+}
+
+
+# `Module.half` and `Module.double` assign to `.data`, too, so that the tensor stays the same object.
+@pytest.mark.parametrize("made", [_Scaled, lambda: torch.jit.script(_Scaled())], ids=["module", "scripted"])
+@pytest.mark.parametrize("change", _LAYOUTS)
+@pytest.mark.parametrize("target", ["torch", "jax", "tensorflow", "numpy"])
+def test_other_data_of_a_weight_is_noticed(target: str, change: str, made: Callable[[], Any]) -> None:
+    pytest.importorskip(target)
+    model = made()
+    graph = graph_compiler.transpile(model, to=target, args=(_X,))
+    x = _X if target == "torch" else _X.numpy()
+    graph(x)
+    _LAYOUTS[change](model)
+    want = model(_X).detach().double().numpy()
+    np.testing.assert_allclose(np.asarray(_detached(graph(x))).astype(float), want, rtol=1e-3)

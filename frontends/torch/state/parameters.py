@@ -244,10 +244,14 @@ def _names_it(space: ModuleNamespace) -> bool:
     return _NAME in names or any(space.held.get(name) is torch.nn.Parameter for name in names)
 
 
+# Called with ``map``, because a model has hundreds of weights, and each call of its graph looks at them.
+_SHAPE, _DTYPE = torch.Tensor.shape.__get__, torch.Tensor.dtype.__get__
+
+
 class LiveTensors(contracts.Live):
     """Callable that returns the tensors that modules currently hold under given names.
 
-    A call raises ``GuardFailed`` if a tensor was removed, or replaced by one of another shape or dtype.
+    A call may raise ``GuardFailed`` if a tensor was removed, or has another shape or dtype now.
 
     dicts: for each name, the dict that holds the tensor, or another object in a scripted module.
     is_counted: True if all of ``dicts`` are dicts.
@@ -263,6 +267,7 @@ class LiveTensors(contracts.Live):
         self.is_counted = all(isinstance(held, dict) for held in self.dicts)
         self.current = {name: held[key] for name, (held, key) in holders.items()}
         self._specs = {name: spec_of(tensor) for name, tensor in self.current.items()}
+        self._layouts = self._layouts_now()
 
     def __call__(self) -> dict[str, Any]:
         if not self.is_counted or not self._is_fresh():
@@ -276,11 +281,21 @@ class LiveTensors(contracts.Live):
     def _is_fresh(self) -> Callable[[], bool]:
         return conjunction([], versions_of, [self])
 
+    def fits(self) -> bool:
+        """Return True if all of ``current`` have the recorded shapes and dtypes.
+
+        Assigning to the ``.data`` of a tensor, as ``Module.half`` does, changes these and replaces no tensor.
+        """
+        return self._layouts_now() == self._layouts
+
+    def _layouts_now(self) -> tuple[list[torch.Size], list[torch.dtype]]:
+        tensors = self.current.values()
+        return [*map(_SHAPE, tensors)], [*map(_DTYPE, tensors)]
+
     def refresh(self) -> None:
         now = {name: _entry(held, key) for name, (held, key) in self._holders.items()}
-        new = [name for name, tensor in now.items() if tensor is not self.current[name]]
-        self._check({name: now[name] for name in new})
-        if new:
+        self._check(now)
+        if any(tensor is not self.current[name] for name, tensor in now.items()):
             self.current = now
 
     def _check(self, tensors: Mapping[str, Any]) -> None:
