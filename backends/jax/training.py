@@ -310,7 +310,7 @@ class JaxTraining(Training):
 
 
 class _UserOptimizer:
-    """Optimizer factory that ignores the learning rate and returns the user's optax transformation."""
+    """Optimizer factory that ignores the learning rate and returns the user's gradient transformation."""
 
     is_user_defined = True
 

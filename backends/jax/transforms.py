@@ -45,8 +45,8 @@ def checkpoint_by_min_cut(function: Callable[..., Sequence[Any]]) -> Callable[..
 def variables_to_save(program: Any) -> set[Any]:
     """Select the variables of the jaxpr ``program`` to save for the backward pass.
 
-    They are a minimum cut, in bytes, between values that need no recomputation and those that the backward
-    pass may read.
+    The selection is a minimum cut, in bytes, between values that need no recomputation and those that the
+    backward pass may read. Inputs and constants of ``program`` are left out.
     """
     flow = nx.DiGraph()
     flow.add_nodes_from(("given", "backward"))
@@ -69,8 +69,7 @@ def variables_to_save(program: Any) -> set[Any]:
 def _follow(flow: Any, program: Any, outside: dict[Any, Any]) -> None:
     """Add the equations of the jaxpr ``program``, and of calls in it that are inlined, to ``flow``.
 
-    ``outside`` maps variables to those that replace them in ``flow``, and is extended by the results of
-    inlined calls.
+    ``outside`` maps variables to those that replace them in ``flow``. Inlined calls add entries to it.
     """
     for equation in program.eqns:
         operands = [outside.get(item, item) for item in equation.invars if not isinstance(item, Literal)]

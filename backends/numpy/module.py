@@ -24,7 +24,7 @@ class ParameterizedGraph:
     def __call__(self, *args: Any, rng: np.random.Generator | None = None, **kwargs: Any) -> Any:
         """Run the graph, store the buffers that it updates, and return its result.
 
-        ``rng`` generates the random numbers. The default is seeded by ``graph.seed``.
+        ``rng`` replaces the random generators that ``graph.seed`` seeds.
         """
         key = self.graph.variants[0].target.next_key if rng is None else lambda: rng
         result, state = self.graph._call_as_module(

@@ -26,9 +26,9 @@ READ_ONLY = frozenset({"broadcast_to", "diagonal", "sliding_window"})
 
 
 def copy_aliased_outputs(graph: Graph) -> tuple[Graph, bool]:
-    """Add copies of outputs that may be scalars, read-only, aliases, or overwritten by effects.
+    """Return ``(graph, changed)``, with copies of outputs that may be scalars, read-only or aliases.
 
-    Return the graph, and True if there are such copies.
+    Outputs and values of effects that an effect may overwrite are copied, too.
     """
     graph, separated = copy_overwritten(graph, VIEWS | READ_ONLY)
     graph, copied = _copy_aliased_outputs(graph, VIEWS, READ_ONLY, scalars=True)

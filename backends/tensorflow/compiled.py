@@ -40,9 +40,9 @@ class NotTraceable(Exception):
 
 
 def dropped_checks(graph: Any) -> list[Any]:
-    """Add checks for differences of XLA from TensorFlow's kernels to the default graph, and return them.
+    """Add to the default graph checks that XLA computes the same as TensorFlow's kernels, and return them.
 
-    Raise ``NotForXla`` if the function has to run without XLA.
+    Raise ``NotForXla`` if ``graph`` has to run without XLA.
     """
     for kind in (node.op for node in _inner_nodes(graph)):
         if kind in _CHECKS:
@@ -292,7 +292,7 @@ _FLAGS = ("xla_cpu_enable_fast_min_max", "xla_allow_excess_precision")
 
 @functools.cache
 def why_not_exact() -> str:
-    """Return a message if XLA ignores NaN in maxima or drops casts to half precision, or an empty string."""
+    """Return a message if XLA ignores NaN in maxima or drops casts to half precision, else an empty text."""
     # TensorFlow reads ``XLA_FLAGS`` when it first compiles in a process, so the flags have no effect if
     # something else was compiled before.
     with tf.init_scope(), _exact_flags():
@@ -348,12 +348,12 @@ class _Trace(NamedTuple):
 
 
 class ConcreteFunctions:
-    """Callable that runs ``function`` as a ``tf.function`` graph, which it traces for new arguments.
+    """Callable that runs ``function`` by ``tf.function`` graphs, which it traces and caches.
 
     function: function of tensors, variables, other values, and dicts of the first two.
     options: options of ``tf.function``.
     extra: function that is called at the end of each trace. It returns tensors to compute besides the result.
-    waits: True to raise ``FirstCall`` at the first call with new arguments.
+    waits: True to raise ``FirstCall`` where a trace is needed, and to trace only if the call is repeated.
     """
 
     def __init__(
@@ -371,7 +371,8 @@ class ConcreteFunctions:
     def __call__(self, *args: Any) -> tuple[Any, list[Any]]:
         """Return the result, and the values of the tensors that ``extra`` added.
 
-        Raise ``FirstCall``, ``NewShape`` or ``NotTraceable`` if the arguments need a trace that is not made.
+        Raise ``FirstCall``, ``NewShape`` or ``NotTraceable`` if there is no graph for the arguments, and none
+        is traced.
         """
         # A ``tf.function`` would look at all arguments, which takes longer than running a small model.
         key, tensors = _key_and_tensors(args)

@@ -1,4 +1,4 @@
-"""Canonical nodes as TensorFlow source: dynamic sizes, typed numbers, and casts for missing kernels."""
+"""Canonical nodes as TensorFlow source: dynamic sizes, typed numbers, and casts between dtypes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def dtype_text(dtype: str) -> str:
 
 
 class TensorFlowDialect(CanonicalDialect):
-    """Dialect that writes nodes as TensorFlow source, with typed numbers and casts for missing kernels."""
+    """Dialect that writes nodes as TensorFlow source, with casts where kernels are missing or inexact."""
 
     def __init__(self, rows: Rows, imports: Mapping[str, str], prelude: ModuleType) -> None:
         super().__init__(rows, imports, prelude, dtype_text)

@@ -156,8 +156,8 @@ def adaptive_avg_pool(x: jax.Array, size: tuple[int, ...], layout: str = "channe
 def fractional_starts(samples: jax.Array, size: int, windows: int, kernel: int) -> jax.Array:
     """Return the first index of each of ``windows`` windows of ``kernel`` elements, on a new last axis.
 
-    The numbers ``samples``, in [0, 1), determine where the windows start. The last window ends at the end of
-    the axis.
+    The last window ends at the end of the axis, which has ``size`` elements. ``samples`` are random numbers
+    in [0, 1).
     """
     if windows == 1:
         return jnp.full((*samples.shape, 1), size - kernel)

@@ -254,7 +254,7 @@ def distance(x: jax.Array, p: float) -> jax.Array:
 
 
 def cdist(x1: jax.Array, x2: jax.Array, *, p: float = 2.0) -> jax.Array:
-    """Compute the ``p``-norm distances between all rows of ``x1`` and all rows of ``x2``."""
+    """Compute the ``p``-norm distances ``[..., i, j]`` of rows ``i`` of ``x1`` and rows ``j`` of ``x2``."""
     return distance(x1[..., :, None, :] - x2[..., None, :, :], p)
 
 
@@ -278,7 +278,7 @@ def dropout(key: jax.Array, x: jax.Array, rate: float, shared_axes: tuple[int, .
 
 
 def random_categorical(key: jax.Array, weights: jax.Array, samples: int, replacement: bool) -> jax.Array:
-    """Sample ``samples`` indices of the last axis with probabilities proportional to ``weights``.
+    """Sample ``samples`` indices of the last axis, weighted by ``weights``.
 
     The samples of a row are on the last axis. Without ``replacement``, they differ.
     """

@@ -44,7 +44,7 @@ def gelu(x: np.ndarray) -> np.ndarray:
 
 
 def single_erf(x: np.ndarray) -> np.ndarray:
-    """Approximate the error function in float32 by a rational function."""
+    """Approximate the error function of float32 elements by a rational function."""
     above = (2.05011294e-06, 0.000284877732, 0.00376542547, 0.052748136, 0.19040211, 1.12837915)
     below = (3.8091717e-05, 0.00116248766, 0.0149688359, 0.1141073, 0.502072219, 1.0)
     near = np.clip(x, -3.92, 3.92)

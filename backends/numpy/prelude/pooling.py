@@ -35,7 +35,7 @@ def reduced_windows(
     """Pad ``x`` with ``fill``, and reduce each window by ``function``.
 
     Windows extend over the ``len(kernel)`` axes from axis ``lead`` on. ``around`` has the padding
-    ``(before, after)`` of each of them; negative amounts cut elements off.
+    ``(before, after)`` of each of these axes; negative amounts cut elements off.
     """
     if any(amount for pair in around for amount in pair):
         kept = [slice(max(-low, 0), min(high, 0) or None) for low, high in around]
@@ -149,8 +149,8 @@ def adaptive_avg_pool(x: np.ndarray, size: tuple[int, ...], layout: str = "chann
 def fractional_starts(samples: np.ndarray, size: int, windows: int, kernel: int) -> np.ndarray:
     """Return the first index of each of ``windows`` windows of ``kernel`` elements, on a new last axis.
 
-    The numbers ``samples``, in [0, 1), determine where the windows start. The last window ends at the end of
-    the axis.
+    The last window ends at the end of the axis, which has ``size`` elements. ``samples`` are random numbers
+    in [0, 1).
     """
     if windows == 1:
         return np.full((*samples.shape, 1), size - kernel)

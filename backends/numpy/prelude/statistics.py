@@ -47,7 +47,7 @@ def nan_mean(x: np.ndarray, axis: int | tuple[int, ...] | None = None, keepdims:
 
 
 def logsumexp(x: np.ndarray, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> np.ndarray:
-    """Compute ``log(sum(exp(x)))`` over ``axis`` without overflow of ``exp``. It is -inf for no elements."""
+    """Compute ``log(sum(exp(x)))`` over ``axis``, even if ``exp(x)`` overflows; -inf for no elements."""
     peak = np.max(x.real, axis=axis, keepdims=True, initial=-np.inf)
     peak = np.where(np.isfinite(peak), peak, 0)
     total = np.log(np.sum(np.exp(x - peak), axis=axis, keepdims=True)) + peak
@@ -305,7 +305,7 @@ def distance(x: np.ndarray, p: float) -> np.ndarray:
 
 
 def cdist(x1: np.ndarray, x2: np.ndarray, *, p: float = 2.0) -> np.ndarray:
-    """Compute the ``p``-norm distances between each row of ``x1`` and each row of ``x2``."""
+    """Compute the ``p``-norm distances ``[..., i, j]`` of rows ``i`` of ``x1`` and rows ``j`` of ``x2``."""
     return distance(x1[..., :, None, :] - x2[..., None, :, :], p)
 
 
@@ -366,7 +366,7 @@ def dropout(
 def random_categorical(
     key: np.random.Generator, weights: np.ndarray, samples: int, replacement: bool
 ) -> np.ndarray:
-    """Sample ``samples`` indices of the last axis with probabilities proportional to ``weights``.
+    """Sample ``samples`` indices of the last axis, weighted by ``weights``.
 
     The samples of a row are on the last axis. Without ``replacement``, they differ.
     """

@@ -328,10 +328,11 @@ def scatter_reduced(
 def scatter_extreme(
     segments: Any, x: tf.Tensor, values: tf.Tensor, rows: tf.Tensor, seen: tf.Tensor, include_self: bool
 ) -> tf.Tensor:
-    """Return ``x`` with rows replaced by the extreme of their ``values``, and of the old row if included.
+    """Return ``x`` with rows replaced by the extreme of their ``values``.
 
     ``segments`` is ``tf.math.unsorted_segment_max`` or ``tf.math.unsorted_segment_min``. ``rows`` has the row
-    of each of ``values`` in the flattened first axes of ``x``. Rows without ``values`` are kept.
+    of each of ``values`` in the flattened first axes of ``x``. With ``include_self``, the old row counts as a
+    value. Rows without ``values`` are kept.
     """
     function = tf.maximum if segments is tf.math.unsorted_segment_max else tf.minimum
     count = tf.size(seen)

@@ -223,7 +223,7 @@ def conv_transpose(
     groups: int = 1,
     layout: str = "channels_first",
 ) -> tf.Tensor:
-    """Compute the transposed convolution with ``weight[in, out // groups, *kernel]``.
+    """Compute the transposed convolution of ``x`` with ``weight[in, out // groups, *kernel]``.
 
     ``padding`` has a pair of amounts to cut from the ends of each spatial axis of the result.
     ``output_padding`` makes the result longer at the end of each axis.
