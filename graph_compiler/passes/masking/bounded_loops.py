@@ -416,7 +416,7 @@ def ends_of(counter: Node) -> tuple[Any, Any]:
 # A loop may be inside of any of these.
 @only_with("associative_scan", "branch", "call", "custom_derivative", "scan", "while_loop")
 def pad_ragged_arrays(graph: Graph) -> tuple[Graph, bool]:
-    """Return ``(graph, changed)``, with padded arrays instead of arrays whose size is computed in a loop.
+    """Return ``(graph, changed)``, with padded arrays instead of arrays sized by a loop index.
 
     Raise ``CannotPad`` if an operation has no equivalent on padded arrays.
     """

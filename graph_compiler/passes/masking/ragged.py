@@ -323,7 +323,7 @@ def _labels(operands: Sequence[Any], rank: int) -> list[range]:
 
 
 def _by_element(rewrite: PaddedRewrite) -> Any:
-    """Apply an elementwise operation that needs no more than finite elements in the padding."""
+    """Apply an elementwise operation for which finite elements in the padding suffice."""
     rank = rewrite.node.outputs[0].ndim
     operands, found = rewrite.padded.align(rewrite.operands, _labels(rewrite.operands, rank))
     made = rewrite.again([rewrite.padded.finite(operand) for operand in operands])

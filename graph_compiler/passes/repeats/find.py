@@ -319,7 +319,7 @@ class Invariant(NamedTuple):
 class AffineInteger(NamedTuple):
     """Pattern of an integer leaf that changes by the same amount in each step.
 
-    first: its value in step 0.
+    first: value for step 0.
     by: the amount, which may be negative.
     """
 
@@ -455,7 +455,7 @@ class _PatternFit:
         self.program, self.bare = steps.program, steps
 
     def steps(self, low: int) -> tuple[RepeatedSteps, int, int] | None:
-        """Return the steps with patterns, and the range of those that follow them; None without patterns."""
+        """Return the steps with patterns, and the range that follows these; None if a leaf has no pattern."""
         patterns = []
         for place in range(self.period):
             pairs = zip(self.bare.leaves(self.about, place), self.bare.leaves(self.about + 1, place))

@@ -217,7 +217,7 @@ def _index(values: Sequence[Value], item: Any) -> int | None:
 
 
 def _turns(operands: Sequence[Any]) -> int:
-    """Return the smallest period of ``operands`` from 2 on; 0 if none is found or their specs differ."""
+    """Return the smallest period of ``operands`` from 2 on; 0 if none is found or they cannot be stacked."""
     fits = (
         turns
         for turns in range(2, min(_MOST_TURNS, len(operands) - 1) + 1)

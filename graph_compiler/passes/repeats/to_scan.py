@@ -148,7 +148,7 @@ class GatheredResult:
 
 
 class TrimmedSteps(NamedTuple):
-    """Steps whose results a loop can return, as far as later nodes read them.
+    """Steps whose results a loop can return, as far as other nodes read them.
 
     gathered: results of all steps that the loop stacks.
     last: results of the last step, in slots that no later step reads. They are carried; the first iteration
@@ -161,7 +161,7 @@ class TrimmedSteps(NamedTuple):
 
 
 def trim_steps(steps: RepeatedSteps, fewest: int) -> TrimmedSteps | None:
-    """Cut ``steps`` so that later nodes read results that a loop can return; None if too few are left."""
+    """Drop last steps until a loop can return what other nodes read; return None if too few are left."""
     while steps.count >= max(fewest, _lookback(steps) + 1):
         # Nodes of the steps that were cut off now read results from outside, so both are found again.
         gathered = list(_find_gathered(steps))
@@ -253,7 +253,7 @@ class LoopContext:
     """Properties of the graph and the target that a loop can rely on.
 
     fixed: values whose shape is the same at each call.
-    unsized: values with a size that elements decide, which may differ from step to step.
+    unsized: values with a size read from a result, which may differ from step to step.
     counts: True if the target's loop index is a Python integer.
     """
 
@@ -672,7 +672,7 @@ class _RollingRound:
         return self.instead.get(index, () if self.taken[index] else (node,))
 
     def _roll(self, run: RepeatedRun) -> None:
-        """Replace ``run`` by a loop, or do nothing if no loop is found.
+        """Replace ``run`` by a loop if one is found.
 
         Several periods are tried as one step, because a step may contain a short unrolled loop with its own
         numbers.

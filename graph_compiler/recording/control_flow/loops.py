@@ -426,7 +426,7 @@ class LoopRecorder:
         self.regions, self.place, self.goes_on, self.guarded = regions, place, goes_on, guarded
         self.surely_runs = surely_runs
         self.trials = Trials(regions, place, what, functions)
-        # A recording may keep the last array that was made alive, so make another one.
+        # A recording may hold a reference to the last array that was made, so make another one.
         regions.converted(0, ArrayKind("int64", ()))
         self.shared = self.trials.cells.shared()
         self.before = self.trials.cells.read()
