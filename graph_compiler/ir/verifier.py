@@ -35,7 +35,7 @@ def faults(node: Node, depth: int = 1) -> Iterator[str]:
 
 
 def _outer_reads(region: Region) -> Iterator[str]:
-    """Yield faults for values and sizes that ``region`` reads from outside of itself."""
+    """Yield faults for values and sizes that ``region`` neither has as inputs nor computes."""
     made = set(region.block.inputs)
     for inner in region.block.nodes:
         yield from (
@@ -140,7 +140,7 @@ def _carry_faults(node: Node, operands: tuple[Any, ...]) -> Iterator[str]:
 
 
 def _repeated_draws(region: Region, own: int) -> Iterator[str]:
-    """Yield faults for random numbers that a loop draws again in every iteration.
+    """Yield faults for draws in a loop whose key is the same in every iteration.
 
     ``own`` is the number of leading inputs of ``region`` that may change between iterations.
     """

@@ -20,7 +20,7 @@ _Specs = tuple[ArraySpec, ...]
 
 
 class RegionSpec(Protocol):
-    """Region as the shape and dtype rules of these operations read it."""
+    """Region, as far as the shape and dtype rules of operations read it."""
 
     name: str
 
@@ -68,8 +68,8 @@ def while_loop(
 
     The first ``carried`` operands are the initial carry, and the others captured values. Both regions take
     the carry and then the captured values. The condition returns one boolean scalar. The body returns a carry
-    of the same shapes and dtypes. Results are the final carry. ``most`` is an upper bound of the trip count,
-    or None if none is known.
+    of the same shapes and dtypes. Results are the final carry. ``most`` is an upper bound of the trip count
+    where it is positive, or None if none is known.
     """
     asked = condition.specs_outside()
     if len(asked) != 1 or asked[0] != ArraySpec((), "bool"):

@@ -56,7 +56,7 @@ def _atom_nonnegative(atom: Any, rounds: int) -> bool:
 
 
 def _smaller(value: Size) -> Iterator[Any]:
-    """Yield simpler expressions; ``value`` is nonnegative if one of them is."""
+    """Yield simpler expressions, such that ``value`` is nonnegative if one of them and its atoms are."""
     for monomial, coefficient in value.terms():
         for place, atom in enumerate(monomial):
             if isinstance(atom, Apply):

@@ -137,7 +137,10 @@ def _is_recorded(axis_name: str) -> bool:
 
 
 def _query_axis(name: str, x: Any, axis_name: str, has_array: bool) -> Any:
-    """Return the result of the method ``name`` of a parallel engine that runs over the axis ``axis_name``."""
+    """Return the result of the method ``name`` of an engine that runs over ``axis_name``.
+
+    Raise ``InvalidOption`` if there is none.
+    """
     if not isinstance(axis_name, str):
         raise _no_axis(name, axis_name)
     for engine in (

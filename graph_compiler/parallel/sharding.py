@@ -273,8 +273,8 @@ def shard(
             of such sets is applied in order, as in ``[rules.tensor_parallel("model"), rules.fsdp("data")]``:
             a layout by a later set replaces that by an earlier one, and ``fsdp`` splits another axis.
             Parameters without a match are replicated.
-        batch: Mesh axes that arguments are split over along their first axis, by default ``"data"`` if the
-            mesh has it.
+        batch: Mesh axes that the batch is split over along its first axis, by default ``"data"`` if the mesh
+            has it.
         local_batch: Each process passes the part of its own devices instead of the whole batch.
 
     Raises:

@@ -221,7 +221,7 @@ def _without_sizes(numbers: Mapping[Value, Any]) -> dict[Value, Any]:
 
 
 def _with_literals_inside(node: Node, numbers: Mapping[Value, Any]) -> Node:
-    """Return ``node`` with literals for captured ``numbers``; those that no region then reads are dropped."""
+    """Return ``node`` with literals for captured ``numbers``, and without those that no region then reads."""
     # A region has its own symbols for sizes of the enclosing block.
     numbers = _without_sizes(numbers)
     count = len(node.regions[0].block.inputs) - own_inputs(node.op, node.params)
@@ -302,7 +302,7 @@ def freeze(graph: Graph, arrays: Mapping[str, Any]) -> tuple[Graph, bool]:
 
 # ----------------------------------------------------------------------------------------------- random draws
 def bake_generators(graph: Graph, copy: str) -> tuple[Graph, bool]:
-    """Return ``(graph, changed)``, with random calls of constant arguments marked as deterministic.
+    """Return ``(graph, changed)``, with random calls on numbers and constants marked as deterministic.
 
     ``copy`` is the name of the function that copies their results where the graph returns them, because the
     caller may write to these.
@@ -337,9 +337,10 @@ def bake_generators(graph: Graph, copy: str) -> tuple[Graph, bool]:
 
 
 def repeat_draws(graph: Graph, state: Any, calls: tuple[str, str]) -> tuple[Graph, bool]:
-    """Return ``(graph, changed)``, with random calls that start from ``state`` and restore the generator.
+    """Return ``(graph, changed)``, with calls that set the generator to ``state`` first and restore it last.
 
-    ``calls`` are the names of the functions that read and that set the state of the generator.
+    A graph without draws is unchanged. ``calls`` are the names of the functions that read and that set the
+    state of the generator.
     """
     # `bake_generators` has marked draws without array operands as deterministic.
     if not draws(graph.nodes):

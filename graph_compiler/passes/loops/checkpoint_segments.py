@@ -39,9 +39,9 @@ def _segment_loops(block: Block) -> Block:
 
 
 class _SegmentedLoop:
-    """Replacement of one loop by a loop over segments, and one over the remaining iterations, if any.
+    """Replacement of one loop by a loop over segments, and one over the iterations that may remain.
 
-    If the loop runs in reverse, the remaining iterations come first.
+    If the loop runs in reverse, the remaining iterations run first.
     """
 
     def __init__(self, build: Builder, node: Node) -> None:

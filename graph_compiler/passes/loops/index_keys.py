@@ -79,7 +79,7 @@ class LoopIndexKey:
 
     # ------------------------------------------------------------------------------ access to many rows
     def stacked(self, build: Builder, array: Value, first: Any, length: Any) -> Value:
-        """Return the elements that the key selects at ``length`` indices from ``first`` on, stacked first.
+        """Return what the key selects at ``length`` indices from ``first`` on, stacked on a new first axis.
 
         ``first`` is an index along :attr:`axis`, so it includes ``offset``.
         """
@@ -152,8 +152,8 @@ class DiagonalKey:
 class RowSides:
     """Keys of the parts of a row before and after a slice along ``axis``.
 
-    before: key of the part before the slice; None if it is empty.
-    after: key of the part after the slice; None if it is empty.
+    before: key of the part before the slice; None if that is known to be empty.
+    after: key of the part after the slice; None if that is known to be empty.
     """
 
     axis: int

@@ -53,7 +53,10 @@ class InlinedLoop:
         return self.made.isdisjoint(values_in(key))
 
     def history(self, place: int) -> ArrayHistory | None:
-        """Return the reads and writes of the array at index ``place`` of the carry, or None."""
+        """Return the reads and writes of the array at index ``place`` of the carry.
+
+        Return None if nothing is written, or if a use is not supported.
+        """
         found = ArrayHistory(self.state[place])
         for node in self.nodes:
             if not found.versions.isdisjoint(node.uses) and not found.add(node):

@@ -52,9 +52,10 @@ class _RangeProver:
     steps: list[Value] = field(default_factory=list)
 
     def kept(self, nodes: Iterable[Node], facts: Facts) -> list[Node]:
-        """Return the nodes without checks that ``facts`` prove, also in their loops and branches.
+        """Return the nodes without checks that ``facts`` prove.
 
-        Register the nodes in ``makers``, and known integers in ``numbers``.
+        Loops and branches, in which further facts hold, are rewritten likewise. Register the nodes in
+        ``makers``, and known integers in ``numbers``.
         """
         kept = []
         for node in nodes:
@@ -135,9 +136,9 @@ class _RangeProver:
         return (step,) if length is None else (step, without_max_zero(length) - 1 - step)
 
     def _with_first(self, facts: Facts) -> Facts:
-        """Return ``facts``, followed by the value at index 0 of each that decreases with the innermost index.
+        """Return ``facts``, followed by values at index 0 of facts that decrease with the innermost index.
 
-        That value is the largest one, so it is at least 0 as well.
+        Such a value is the largest of its fact, so it is at least 0 as well.
         """
         step = self._step()
         found = ((fact, *self._innermost(fact)) for fact in facts)
@@ -154,7 +155,7 @@ class _RangeProver:
         return Size.of(Symbol(self.steps[-1], 0, 0, "item"))
 
     def _counters(self, node: Node, inputs: Sequence[Value]) -> Iterator[tuple[Value, Any]]:
-        """Yield ``(value, expression)`` for carried values and rows that are linear in the loop index."""
+        """Yield ``(value, expression)`` for carried values and rows known to be linear in the loop index."""
         body, carried, step = node.regions[-1].block, node.params["carried"], self._step()
         for place, start in enumerate(map(self._told, node.inputs[:carried])):
             by = _counts(body, body.outputs[place], body.inputs[place])
@@ -203,7 +204,7 @@ class _RangeProver:
                 yield from self._facts(sides[not taken], holds)
 
     def _asked(self, truth: Any) -> Node | None:
-        """Return the node that makes ``truth``, or the boolean that it copies; None if it is not known."""
+        """Return the node with one output that makes ``truth`` or the boolean that it copies, or None."""
         node = self.makers.get(truth)
         inner = None if node is None or node.op == "logical_not" else self._same_truth(node)
         if inner is not None:
@@ -239,7 +240,7 @@ class _RangeProver:
         )
 
     def _is_sum(self, number: Any, facts: Facts, left: int) -> bool:
-        """Return True if ``number`` minus positive multiples of ``facts`` is shown to be nonnegative."""
+        """Return True if ``number`` is shown to be a nonnegative expression plus multiples of ``facts``."""
         if nonnegative(number):
             return True
         symbol, factor = self._innermost(number)
@@ -254,7 +255,7 @@ class _RangeProver:
     def _innermost(self, number: Any) -> tuple[Symbol | None, int]:
         """Return the innermost loop index, or another integer scalar, in ``number``, and its factor.
 
-        The factor is 0 if it is not a constant. Without a symbol, return ``(None, 1)``.
+        The factor is 0 if it is not a constant. Without such a symbol, return ``(None, 1)``.
         """
         symbols = (
             [symbol for symbol in number.symbols() if symbol.kind == "item"]

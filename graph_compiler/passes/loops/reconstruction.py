@@ -67,8 +67,8 @@ class StepsMissing(Signal):
 def fold_loops(graph: Graph, counts: bool = True, unroll: bool = False) -> tuple[Graph, bool]:
     """Return ``(graph, changed)``, with loop nodes instead of the recorded iterations of loops, if possible.
 
-    Other loops stay unrolled, and guards fix their trip counts. Raise ``StepsMissing`` if an iteration of one
-    of these was not recorded.
+    Other loops stay unrolled, with guards for trip counts that may vary. Raise ``StepsMissing`` if an
+    iteration of such a loop was not recorded.
 
     counts: True if loop indices of the target are Python integers.
     unroll: True to unroll all loops.
@@ -94,9 +94,9 @@ class _LoopFolder:
 
     ``running`` is a loop that has not ended yet; None if all have ended.
 
-    unrolled: loops that stay unrolled with the recorded trip count, which guards fix.
+    unrolled: loops that stay unrolled with the recorded trip count.
     short: inner loops with too few recorded iterations, whose trip count depends on an outer loop.
-    folded: loops that loop nodes replace.
+    folded: loops that were converted.
     instead: nodes that replace the iterations of each whole loop.
     guards: guards that the converted and the unrolled loops need.
     numbers: numbers that replace the loop indices of iterations outside of loop nodes.

@@ -30,7 +30,7 @@ class IterationsDiffer(Signal):
 
 
 class TooShort(IterationsDiffer):
-    """Signal that fewer than two comparable iterations were recorded."""
+    """Signal that there are fewer than two comparable iterations."""
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,9 @@ class RecordedIteration:
     """Recorded nodes of one iteration.
 
     nodes: all nodes; inner loops are loop nodes, or unrolled.
-    own: the nodes outside of inner loops.
-    is_whole: False if an inner loop has too few recorded iterations to become a loop node, although its trip
-        count may be larger in other iterations.
+    own: the nodes outside of inner loops that may become nodes.
+    is_whole: False if a directly enclosed loop has too few recorded iterations to become a loop node,
+        although its trip count may be larger in other iterations.
     """
 
     nodes: Sequence[Node]
@@ -106,7 +106,8 @@ class ValueIndex:
     made: position of the node that computes a value.
     used: position of the last use of a value; infinity if it is used after all nodes.
     sources: inputs, parameters and constants of the graph.
-    memory_used: position of the last use of an array's memory, by the owner of the memory; infinity as above.
+    memory_used: position of the last use of an array's memory, by the owner of the memory; infinity if it may
+        be used after all nodes.
     written: positions of the writes, by the owner of the memory.
     guarded: values that guards read.
     of_index: loop of each loop index.

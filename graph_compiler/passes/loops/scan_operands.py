@@ -73,9 +73,7 @@ class CarriedCells:
 
 @dataclass(frozen=True, slots=True)
 class LastCell:
-    """Newest cell in the final carry of a loop.
-
-    A read of it after the loop then does not need the array with all cells.
+    """Newest cell in the final carry of a loop, for reads of it after the loop.
 
     target: the key of a cell.
     given: the array before the loop.
@@ -88,7 +86,7 @@ class LastCell:
     index: Any
 
     def read(self, build: Builder, node: Node) -> Value | None:
-        """Return what ``node`` reads after the loop, computed from the cell; None if that is not possible."""
+        """Return what ``node`` reads after the loop, computed from the cell, or None."""
         key, axis, shape = node.params["key"], self.target.axis, self.given.shape
         if (
             None in key
@@ -229,7 +227,7 @@ class _LoopCounter:
 
 
 def _counter(node: Node, rewriter: Rewriter) -> _LoopCounter | None:
-    """Return a sequence that counts the iterations of a ``scan`` up or down by 1, or None."""
+    """Return a sequence that counts iterations of a ``scan`` up or down by 1, or None if none is found."""
     carried, count = node.params["carried"], node.params["sequences"]
     made = [rewriter.maker(value) for value in node.inputs[carried : carried + count]]
     steps = [each.params["step"] if each is not None and each.op == "arange" else None for each in made]

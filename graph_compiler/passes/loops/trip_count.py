@@ -51,9 +51,9 @@ def trip_bounds(graph: Graph) -> tuple[Graph, bool]:
 
 @dataclass
 class _IntervalScope:
-    """Block with the intervals of its integer inputs.
+    """Block with intervals of its inputs.
 
-    ends: intervals of inputs that are counters or captured integers.
+    ends: intervals of counters and captured values; ``(None, None)`` if nothing is known.
     makers: nodes of regions that were inlined for analysis, by their outputs.
     """
 
@@ -144,7 +144,7 @@ class _CountedLoop:
         return outputs
 
     def counters(self, region: Region) -> dict[Value, Interval]:
-        """Return the intervals of carried integers that change by a constant from a known interval."""
+        """Return known intervals of integers in the carry of a ``scan`` that change by a constant."""
         found: dict[Value, Interval] = {}
         for value, (least, greatest) in zip(region.block.inputs[: self.carried], self.start):
             place = region.block.inputs.index(value)
@@ -162,9 +162,10 @@ class _CountedLoop:
         return next((most for most in found if most is not None and _is_computed(most)), None)
 
     def _bound(self, symbol: str, left: Any, right: Any, late: int) -> Any:
-        """Return an upper bound of the trip count of a loop that runs while ``left symbol right``, or None.
+        """Return a bound of the trip count of a loop that runs while ``left symbol right``, or None.
 
-        ``late`` is 1 for a comparison that a flag stores for the next iteration, and 0 otherwise.
+        A negative bound means that the loop has no iteration. ``late`` is 1 for a comparison that a flag
+        stores for the next iteration, and 0 otherwise.
         """
         for counter, limit, sign in ((left, right, symbol), (right, left, _MIRRORED[symbol])):
             place, offset = self._counted(counter)
@@ -191,7 +192,7 @@ class _CountedLoop:
     def _counted(self, item: Any) -> tuple[int | None, int]:
         """Return the index in the carry of the value to which ``item`` adds a constant, and the constant.
 
-        If there is none, return ``(None, 0)``.
+        The index is None if there is no such value.
         """
         if item in self.state:
             return self.state.index(item), 0
@@ -213,9 +214,10 @@ class _CountedLoop:
 
     # ------------------------------------------------------------------------------ conditions
     def _implied(self, truth: Any, holds: bool, late: int) -> Iterator[tuple[str, Any, Any, int]]:
-        """Yield comparisons ``(symbol, left, right, late)`` that hold if ``truth`` equals ``holds``.
+        """Yield comparisons ``(symbol, left, right, late)`` that follow if ``truth`` equals ``holds``.
 
-        Floats are assumed not to be NaN. ``late`` is 1 for a comparison that held in the previous iteration.
+        Floats are assumed not to be NaN. ``late`` is 1 for a comparison in the previous iteration, if there
+        was one.
         """
         # A carried flag is what the previous iteration computed.
         if truth in self.state and not late:
@@ -250,7 +252,7 @@ class _CountedLoop:
                 yield from self._implied(sides[not taken], holds, late)
 
     def _truth(self, item: Any, index: Any, taken: bool) -> bool | None:
-        """Return the boolean that ``item`` is if ``index`` equals ``taken``; None if it is unknown."""
+        """Return the truth value of ``item`` if ``index`` equals ``taken``; None if it is unknown."""
         node, asked = self.scope.maker(item), self.scope.maker(index)
         if item is index or node and asked and _computes_the_same(node, asked):
             return taken
@@ -268,7 +270,7 @@ def _computes_the_same(one: Node, other: Node) -> bool:
 
 
 def _holds(dtype: str, number: Any) -> bool:
-    """Return True if integers of ``dtype`` can represent ``number``.
+    """Return True if integers of ``dtype`` are known to represent ``number``.
 
     A symbolic size is assumed to fit into int32.
     """
@@ -284,7 +286,7 @@ def _bare_name(node: Node) -> str:
 
 
 def _inner_size(region: Region, size: Any) -> Any:
-    """Return a size of the enclosing scope expressed in sizes of ``region``; None if none is found."""
+    """Return a size of the enclosing scope in terms of sizes of ``region``; None if that is impossible."""
     if not isinstance(size, Size):
         return size
     names = {

@@ -21,10 +21,11 @@ def _is_view(node: Node, views: Container[str]) -> bool:
 def copy_aliased_outputs(
     graph: Graph, views: Container[str], read_only: Container[str], scalars: bool = False
 ) -> tuple[Graph, bool]:
-    """Return ``(graph, changed)``, with copies of outputs that may be read-only or share memory.
+    """Return ``(graph, changed)``, with copies where an output may be read-only or share memory with others.
 
-    ``views`` are the operations whose result may be a view of their first input in the target, ``read_only``
-    those whose view cannot be written to. With ``scalars``, outputs without axes are copied, too.
+    Values of effects are treated like outputs, except those that are written to an argument. ``views`` are
+    the operations whose result may be a view of their first input in the target, ``read_only`` those whose
+    view cannot be written to. With ``scalars``, outputs without axes are copied, too.
     """
     # A canonical graph is pure, so ``x`` and a clone of ``x`` are the same value in it.
     taken: set[Any] = set()
@@ -58,10 +59,10 @@ def may_be_operand(node: Node, value: Value) -> bool:
 def _memory(
     maker: Callable[[Value], Node | None], value: Value, views: Container[str], read_only: Container[str]
 ) -> tuple[Any, bool, bool]:
-    """Return ``(owner, writable, allocated)``: the owner of the memory of ``value``, and two flags.
+    """Return the owner of the memory of ``value``, and the flags ``writable`` and ``allocated``.
 
-    ``writable`` is False if a view on the way to the owner is read-only, ``allocated`` is True if the block
-    or a function that it calls allocated the memory.
+    ``writable`` is False if a view on the way to the owner is read-only, ``allocated`` if the memory is not
+    known to be new.
     """
     writable = True
     while (node := maker(value)) is not None:

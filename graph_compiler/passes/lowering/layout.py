@@ -51,7 +51,7 @@ def layout(graph: Graph, prefers: Container[str], preferred: Layout = LAST) -> t
 
 
 def changes_layout(block: Block, prefers: Container[str]) -> bool:
-    """Return True if ``block``, once inlined, may take or return arrays in the channels-last layout."""
+    """Return True if ``block`` would probably take or return arrays in channels last if it were inlined."""
     if not any(node.op in prefers for node in block.nodes):
         return False
     mover = _LayoutRewriter(block, prefers, LAST)
@@ -86,12 +86,12 @@ def _wanted(block: Block, prefers: Container[str], preferred: Layout) -> set[Val
 
 
 class _LayoutRewriter(Rewriter):
-    """Rewriter that moves operations to the ``preferred`` layout, with permutations where it begins and ends.
+    """Rewriter that moves operations to the ``preferred`` layout, and permutes arrays between the layouts.
 
     wanted: values that later operations want in this layout.
     permuted: for a value, its version in this layout.
     moved: values that exist in the new block only in this layout.
-    written: results of permutations to the other layout that the user wrote.
+    written: results of permutations of the original block that were deferred.
     """
 
     def __init__(self, block: Block, prefers: Container[str], preferred: Layout) -> None:
@@ -110,10 +110,7 @@ class _LayoutRewriter(Rewriter):
         return value in self.moved or super().is_replaced(value)
 
     def value(self, value: Value) -> Value:
-        """Return ``value`` or its replacement, with the axes in the original order.
-
-        If only its version in the preferred layout exists, append a permutation.
-        """
+        """Return ``value`` or its replacement in the original order of axes, permuted back if needed."""
         if value in self.moved:
             made = self.build(
                 "permute_dims", (self.permuted[value],), {"axes": self.preferred.back(value.ndim)}, value.name
@@ -154,7 +151,7 @@ class _LayoutRewriter(Rewriter):
             self.append(self.rewritten(node))
 
     def try_cancel(self, node: Node) -> bool:
-        """Cancel, merge or defer the permutation ``node``; return False if none of these is possible."""
+        """Cancel, merge or defer the permutation ``node``; return True on success."""
         (x,), (made,), axes = node.inputs, node.outputs, node.params["axes"]
         if x in self.permuted and axes == self.preferred.to(x.ndim):
             self.replace((made,), (self.permuted[x],))

@@ -40,10 +40,10 @@ def canonical(op: str, inputs: tuple[Any, ...], params: dict[str, Any], origin: 
 
 
 def move_checks_out(graph: Graph, make: Make = canonical) -> Graph:
-    """Return the graph with its checks on array elements, also those in regions, as guards.
+    """Return the graph with guards instead of its checks on array elements, also in regions.
 
-    ``make`` makes nodes in the dialect of the graph. The marks of ``graph.loops`` are updated in place,
-    because nodes move.
+    In a canonical graph, checks that are proved to hold are dropped. ``make`` makes nodes in the dialect of
+    the graph. The marks of ``graph.loops`` are updated in place if nodes move.
     """
     if not any(map(_REGIONS, graph.nodes)) and GUARD not in map(_OP, graph.nodes):
         return graph
@@ -114,7 +114,7 @@ class _CheckedBlock:
         return block
 
     def _with_outputs(self, node: Node, inside: Sequence[_CheckedBlock], origins: Sequence[Origin]) -> None:
-        """Append ``node`` with one more output for each of ``origins``, and add these to ``held``."""
+        """Append ``node`` with a further boolean for each of ``origins``, and note these in ``self.held``."""
         if node.op not in _RULES:
             raise UnsupportedOperation(
                 f"a check of elements inside of {node.op} cannot leave it\n    {origins[0]}"
@@ -145,7 +145,7 @@ def _branch(region: Region, inside: _CheckedBlock, origins: Sequence[Origin], ca
 
 
 def _step(region: Region, inside: _CheckedBlock, origins: Sequence[Origin], carried: int) -> Region:
-    """Return the body or condition of a loop with the booleans of its checks as further carry.
+    """Return the body or condition of a loop with a further boolean in the carry for each of ``origins``.
 
     A condition is then True only if these booleans are, too.
     """
