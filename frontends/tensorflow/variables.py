@@ -166,7 +166,7 @@ class VariableWeights(contracts.Weights):
         return bool(self.mode.training) if self.has_modes else True
 
     def guards(self, names: Iterable[str]) -> list[EnvironmentGuard]:
-        """Return guards on shapes of variables, and on ``trainable`` if one of ``names`` depends on it."""
+        """Return guards on shapes, and on ``trainable`` if one of the attributes ``names`` depends on it."""
         asked = (
             [pair for pair in self._marked.items() if isinstance(pair[1], keras.Variable)]
             if not _ASKED.isdisjoint(names)
@@ -246,7 +246,7 @@ _MANY, _OFTEN = 24, 8
 class LiveVariables(contracts.Live):
     """Callable that returns the current arrays of variables, by name.
 
-    It may return the same dict until a variable is assigned.
+    Several calls may return the same dict.
     """
 
     def __init__(self, variables: Mapping[str, Any]) -> None:

@@ -39,7 +39,7 @@ _PLAIN = "torch.optim"
 class CompilingFlag(int):
     """Value of torch's ``is_compiling()`` flag during a recording.
 
-    asked: True once the recorded code has found the flag to be True.
+    asked: True once the flag was found to be True.
     """
 
     asked = False

@@ -51,9 +51,9 @@ _REFUSED = reads.EXPORTING | {
 
 
 def read(text: str) -> Any:
-    """Return the dtype, layout, memory format, device, number or bool that ``text`` spells.
+    """Return the dtype, layout, memory format, device, or JSON number or bool that ``text`` spells.
 
-    Raise ``InvalidFile`` for another text.
+    Raise ``InvalidFile`` for a text that a saved graph may not contain.
 
     >>> read("torch.float32")
     torch.float32

@@ -485,7 +485,7 @@ class Generators:
         return any(first == followed.mark for followed in self._followed.values())
 
     def is_made(self, item: Any) -> bool:
-        """Return True if ``item`` is a generator that the recorded function made.
+        """Return True if ``item`` is a generator that a recorded node makes.
 
         Raise ``TracingError`` for such a generator if the graph is for another framework than torch.
         """

@@ -46,7 +46,7 @@ REFUSE_GRADIENT = "torch.ops.graph_compiler.refuse_gradient"
 
 
 class Memory(Enum):
-    """Memory of the result of ``_RefuseGradient``: its own, the argument's (as a view), or the argument."""
+    """Relation of the result of ``_RefuseGradient`` to its argument: a copy, a view, or the same tensor."""
 
     OWN = "own"
     VIEW = "view"

@@ -85,7 +85,7 @@ class AutogradHistory:
         )
 
     def follow(self, node: Node, written: Sequence[Value]) -> None:
-        """Update the sets of differentiable and detached values after ``node`` has written ``written``."""
+        """Update the sets of differentiable and detached values for ``node``, which writes to ``written``."""
         key = node.key
         if key not in kinds.DETACHING and not self._differentiable.isdisjoint(node.uses):
             self.add(*(node.outputs if self.enabled else [node.outputs[index] for index in node.views]))
@@ -122,7 +122,7 @@ class AutogradHistory:
 class CallsByKernel:
     """Set of the names of calls that must be recorded by what they run: kernels, or unrolled control flow.
 
-    A public call is one node, which hides tensors that it saves for its gradient or keeps aside.
+    The node of a public call hides tensors that it saves for its gradient or keeps aside.
 
     names: calls that earlier attempts have requested.
     asked: calls requested until now.

@@ -216,7 +216,7 @@ def watching(graph: Graph) -> Callable[[Sequence[torch.Tensor]], Callable[[], bo
 
 
 class _RangeOfTensor(tuple[float, float]):
-    """Range of the elements of a tensor, with the device and the class that an example for it has.
+    """Range for :func:`random_array`, with the device and the class of the tensor that is made from it.
 
     device: None for a tensor on ``meta``.
     """
@@ -273,7 +273,7 @@ def restoring_random_state() -> Iterator[None]:
 def restoring_state(
     weights: TorchWeights, seed: int | None, state: ReachableState | None = None
 ) -> Iterator[None]:
-    """Restore buffers, random generators and the state of the function after the block.
+    """Restore buffers, torch's default generators and the state of the function after the block.
 
     Seed the generators first unless ``seed`` is None.
     """

@@ -332,7 +332,7 @@ class _NotFromSizes(Signal):
 
 
 def numbers_of_sizes(capture: Trace, value: Value) -> Any:
-    """Return the contents of ``value`` as symbols and numbers that are computed from sizes, or None.
+    """Return the elements of ``value`` as symbols and numbers if they are known to depend on sizes, or None.
 
     Guard what the result assumes.
     """

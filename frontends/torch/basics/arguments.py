@@ -113,7 +113,7 @@ def _same(item: Any, default: Any) -> bool:
 
 @functools.cache
 def _defaults(name: str) -> dict[str, tuple[int, Any]]:
-    """Map parameters of the function ``name`` to their positions (-1 if keyword-only) and defaults."""
+    """Map parameters that have defaults to their positions (-1 if keyword-only) and defaults."""
     function: Any = torch
     for part in name.split(".")[1:]:
         function = getattr(function, part, None)
@@ -227,7 +227,7 @@ def _dense(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def as_recorded(item: Any) -> Any:
-    """Convert an argument that is not a tensor to what the recorded call stores.
+    """Return the value of a NumPy scalar or numeric enum, a copy of a NumPy array or buffer, or the item.
 
     >>> numbers = np.ones(2)
     >>> as_recorded(np.int64(3)), as_recorded(numbers) is numbers

@@ -214,7 +214,9 @@ def _updates_statistic(tensor: Any, key: str, args: tuple[Any, ...], kwargs: dic
 
 @functools.cache
 def written_arguments(key: str) -> tuple[tuple[int, str], ...]:
-    """Return parameters (position, keyword) that ``key`` may write to, besides ``out`` and in-place tensors.
+    """Return possible places (position, keyword) of parameters that ``key`` may write to.
+
+    They do not include ``out`` and the tensor of an in-place call.
 
     >>> written_arguments("_amp_update_scale_"), written_arguments("add_")
     (((1, 'growth_tracker'),), ())
@@ -241,7 +243,7 @@ def _schema_writes(key: str) -> Iterator[tuple[int, str]]:
 
 
 def other_written_tensors(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[torch.Tensor]:
-    """Return tensors that the call may write to, besides ``out`` and the tensor of an in-place call."""
+    """Return candidates for written tensors, besides ``out`` and the tensor of an in-place call."""
     parameters = _RENORMED if _renormalizes(key, args, kwargs) else written_arguments(key)
     if not parameters:
         return []

@@ -35,7 +35,7 @@ class InitialSettings:
         self.modes = count_dispatch_modes() + 1
 
     def check(self, where: Any) -> None:
-        """Raise ``TracingError`` if a changed setting, a new mode or ``torch.jit.trace`` prevents recording.
+        """Raise ``TracingError`` for a changed default dtype, a new dispatch mode, or inside ``jit.trace``.
 
         ``where()`` returns the place in the user's code, for the message.
         """

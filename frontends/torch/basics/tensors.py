@@ -234,9 +234,9 @@ _SILENT = frozenset({"bool", "Optional[bool]", "str", "Optional[str]", "List[str
 
 @functools.lru_cache(maxsize=1024)
 def integer_parameters(key: str, is_method: bool) -> frozenset[int | str]:
-    """Return positions and keywords of integers and lists of integers in the kernels named ``key``.
+    """Return positions and keywords at which kernels named ``key`` take integers or lists of integers.
 
-    With ``is_method``, the parameter ``self`` has position 0.
+    Other types in one of the kernels may rule a parameter out. With ``is_method``, ``self`` has position 0.
 
     >>> sorted(integer_parameters("multinomial", False), key=str)
     [1, 'num_samples']

@@ -72,9 +72,9 @@ _IN_PARTS = frozenset(
 def introduces_int64(
     capture: RunningTrace, key: str, filled: Sequence[torch.Tensor], operands: Iterable[torch.Tensor]
 ) -> bool:
-    """Return True if a call is found to make int64 elements outside of int32 from operands without any.
+    """Return True if a call seems to introduce int64 elements outside of int32.
 
-    Frameworks without 64-bit integers would compute other numbers there.
+    They do not matter in a graph for torch, for which the result is False.
     """
     if capture.for_torch or key in _UNWRITTEN or key in _IN_PARTS or key.startswith("scatter"):
         return False
@@ -416,7 +416,7 @@ Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 
 
 def with_numbers(capture: RunningTrace, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
-    """Return the arguments of a call with numbers for the integer tensors that torch reads as numbers."""
+    """Return arguments of a call with numbers for integer tensors where torch is known to take numbers."""
 
     def number(item: Any) -> Any:
         if not isinstance(item, torch.Tensor) or item.is_floating_point() or item.is_complex():

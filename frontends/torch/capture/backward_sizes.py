@@ -100,7 +100,10 @@ class BackwardSizes:
         )
 
     def _call(self, node: Any) -> tuple[Node | None, bool]:
-        """Return the recorded call of an autograd node, or None, and True if the call has no other node."""
+        """Return the recorded call of an autograd node, or None, and a bool.
+
+        It is True if the node made a result of the call and its edges lead to recorded values.
+        """
         made = self._values.get((node._sequence_nr(), 0))
         call = None if made is None else self.capture.recorder.maker(made)
         if call is None:

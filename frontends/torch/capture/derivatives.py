@@ -61,8 +61,8 @@ class BackwardKernel:
     input_shapes: shapes of the values that the node returns gradients for, None for an unknown one.
     result_shape: shape of the value whose gradient the node takes first, or None.
     call: the recorded call that the node belongs to, or None.
-    is_whole_call: True if the node made the recorded result of ``call`` from recorded values.
-    is_batched: True inside of a transform.
+    is_whole_call: True if the node made a result of ``call``, and its edges lead to recorded values.
+    is_batched: True if the backward pass runs inside of a transform.
     """
 
     capture: RunningTrace

@@ -108,7 +108,7 @@ class _UnknownDependency(Signal):
 
 
 class CallOutcomes:
-    """Cache of the outcomes of the calls of one recording, by key (:meth:`key_of`)."""
+    """Cache of outcomes of calls of one recording, by key (:meth:`key_of`)."""
 
     def __init__(self) -> None:
         self._outcomes: dict[Any, Outcome] = {}
@@ -258,7 +258,7 @@ class _StoredCall:
 
 
 class FirstRunResults:
-    """Results of the calls of a run, for reuse in a second run of the same function.
+    """Results of calls of a run, for reuse in a second run of the same function.
 
     wanted: function that returns True once results are to be stored.
     """

@@ -31,7 +31,7 @@ _MADE = {
 
 
 def size_of(node: Node | None, value: Value, axis: int) -> Any:
-    """Return the size of ``value`` along ``axis``, as ``node`` implies it, or else as a symbol."""
+    """Return the size of ``value`` along ``axis``, as ``node`` is known to imply it, or else as a symbol."""
     rank = value.ndim
     if (
         node is not None
@@ -153,7 +153,7 @@ _OPERANDS = (
 
 
 def foreach(capture: RunningTrace, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Record a ``torch._foreach_*`` call as one call per element of the lists, and return the results."""
+    """Record a ``torch._foreach_*`` call as calls for single elements of the lists. Return the results."""
     key = row_key(name_of(function))
     bare = key.removeprefix(_PREFIX)
     # Most in-place variants, such as ``lerp_``, are methods only.

@@ -109,7 +109,7 @@ class OuterWrites:
     def before_and_after(
         self, tensors: Sequence[torch.Tensor], call: Callable[[], Any]
     ) -> tuple[Any, list[torch.Tensor]]:
-        """Run ``call``, and restore ``tensors``. Return its result, and copies of ``tensors`` before that."""
+        """Run ``call``, and restore ``tensors``. Return its result, and ``tensors`` as it left them."""
         quietly = self.capture.quietly
         before = [quietly(SavedContents, tensor) for tensor in tensors]
         result = call()

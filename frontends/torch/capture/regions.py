@@ -72,8 +72,8 @@ class BlockRecording:
 class BlockRecorder:
     """Recorder of the blocks of one operator or statement, which also adds the node that has them as regions.
 
-    functions: functions that the blocks run. A change of an object that they can reach raises
-        ``TracingError``.
+    functions: functions that the blocks run. If a change of an object that they reach is found,
+        :meth:`block` raises ``TracingError``.
     """
 
     def __init__(self, capture: RunningTrace, call: str, functions: Iterable[Any]) -> None:
@@ -107,7 +107,7 @@ class BlockRecorder:
         of_pairs: bool = False,
         is_free: bool = False,
     ) -> BlockRecording:
-        """Record ``function``, run on copies of the examples ``given``, and undo its writes and random draws.
+        """Record ``function``, run on copies of the examples ``given``, and undo its draws and outer writes.
 
         may_write: True if it may write to outer tensors.
         of_pairs: True if the block must hold for any number of pairs, as in an associative scan.

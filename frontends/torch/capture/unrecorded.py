@@ -65,7 +65,7 @@ _WITHOUT_HISTORY = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
 def resolve_captured(capture: RunningTrace, tensor: torch.Tensor) -> Value:
     """Return a value for a tensor that the recording meets for the first time.
 
-    Raise ``TracingError`` for a tensor that a call of the graph could not reproduce.
+    Raise ``TracingError`` for a tensor that a graph cannot keep, such as the state of a generator.
     """
     if (owner := capture.kept_views.owner_of(tensor)) is not None:
         return capture.kept_views.record_view(capture, tensor, owner)
@@ -189,7 +189,7 @@ _PRODUCTS = frozenset({
 
 
 class KernelwiseSizes:
-    """Finder of the numbers that are sizes in kernels of a public call, while :meth:`run` records these."""
+    """Finder of the numbers that are sizes in the kernels of a public call that :meth:`run` records."""
 
     def __init__(self, capture: RunningTrace) -> None:
         self.capture = capture
@@ -292,7 +292,7 @@ def merged_sizes(shape: Any, wanted: list[int]) -> list[Any] | None:
 
 
 class KernelMode(TorchDispatchMode):
-    """Dispatch mode that records kernels as calls, or notes what the kernels of a recorded call make.
+    """Dispatch mode that records kernels as calls, or else notes the tensors that they make.
 
     inside_call: True while kernels are not recorded as calls of their own.
     """

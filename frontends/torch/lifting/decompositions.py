@@ -72,7 +72,7 @@ def _status(b: TorchBuilder, A: Any) -> Any:
 def _tolerances(b: TorchBuilder, A: Any, rtol: Any, atol: Any) -> tuple[Any, Any]:
     """Return the tolerances of a rank as canonical operations take them: the relative and the absolute one.
 
-    Only a positive absolute tolerance sets torch's default of the relative one, ``max(m, n) * eps``, to 0.
+    torch's default of the relative one is ``max(m, n) * eps``, or 0 with a positive absolute one.
     """
     if not isinstance(atol, Value):
         return rtol, None if atol is not None and atol <= 0 else atol

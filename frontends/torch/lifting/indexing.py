@@ -519,7 +519,7 @@ def _edges(b: TorchBuilder, points: Value, count: int, bins: Any, bounds: Any) -
 
 
 def _bin(b: TorchBuilder, column: Value, edges: Value, size: Any) -> tuple[Value, Value]:
-    """Return the bin of each number in ``column``, and a mask of those from the first edge to the last."""
+    """Return a bin for each number in ``column``, and a mask of those from the first edge to the last."""
     last = b.getitem(edges, key=(-1,))
     inside = b.logical_and(b.greater_equal(column, b.getitem(edges, key=(0,))), b.less_equal(column, last))
     found = b.subtract(b.searchsorted(edges, column, side="right"), 1)

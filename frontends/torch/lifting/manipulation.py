@@ -18,7 +18,7 @@ from .table import TorchBuilder, assume, axis, rows
 
 
 def given(items: tuple[Any, ...], named: Any = None) -> tuple[Any, ...]:
-    """Return the sizes or axes of a call, which are single arguments or one tuple, as a tuple."""
+    """Return the sizes or axes of a call, which are single arguments or one sequence, as a tuple."""
     if named is not None:
         items = (named,)
     if len(items) == 1 and isinstance(items[0], (tuple, list)):

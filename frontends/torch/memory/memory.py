@@ -186,7 +186,7 @@ _TENSOR = attrgetter("tensor")
 
 
 def may_be_written(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[torch.Tensor]:
-    """Return the tensors that a call may write to: the first in ``args``, ``out=``, or another argument."""
+    """Return candidates for tensors that a call writes to, in its first argument, ``out=`` or another one."""
     # Functions of torch hand ``inplace`` on by keyword.
     targets = [args[0]] if args and (is_in_place(key) or kwargs.get("inplace")) else []
     targets += [kwargs["out"]] if kwargs.get("out") is not None else []

@@ -135,7 +135,7 @@ def refuse_out(capture: Trace, out: Any, operands: list[torch.Tensor]) -> None:
 
 
 def refuse_overlap(capture: Trace, key: str, args: tuple[Any, ...], operands: list[torch.Tensor]) -> None:
-    """Refuse an in-place call if its result is found to depend on the order of reads and writes."""
+    """Restrict the graph to torch, or raise, if overlaps in memory are found to affect an in-place call."""
     if not is_in_place(key):
         return
     # torch refuses most such calls itself, but not if the memory has gaps: ``x[:, 1:] += x[:, :-1]``, ``x -=

@@ -147,7 +147,7 @@ is_readable = _is_readable()
 class TensorStamp:
     """Layout, version and memory contents (:class:`Pieces`) of a tensor at one moment.
 
-    pieces: the memory, or samples of it above 16 KiB, so that a write between them is missed; or None, as
+    pieces: the memory, or samples of it above 16 KiB, so that a write between them may be missed; or None, as
         for a tensor on a GPU.
 
     >>> weight = torch.zeros(2)
@@ -247,14 +247,14 @@ _OF_CONSTRUCTORS = "lift_fresh"
 
 @dataclass
 class _SharedTensor:
-    """Tensor whose memory other code shares, with its contents at the last access by torch.
+    """Tensor whose memory other code shares, with its contents at an earlier moment.
 
     start, end: addresses of its first byte and after its last.
     origin: the line that shared it.
     is_read: True if the recording has handed the memory to other code.
     is_weight: True for a weight, of which pieces may be compared instead of all elements.
     is_used: True if changes by other code are refused: torch has used the tensor, or ``is_read``.
-    number: its version at the last access.
+    number: its version at that moment.
     same: returns True while no change of the contents is noticed.
     """
 
@@ -293,7 +293,7 @@ class ExportedMemory:
     ) -> None:
         """Register a tensor whose memory other code may access, unless :func:`has_memory` is False for it.
 
-        With ``is_read``, changes by other code are refused from now on, else from its first use by torch.
+        With ``is_read``, it is checked for changes by other code from now on, else once torch uses it.
         """
         if has_memory(tensor):
             with no_torch_function():
@@ -306,7 +306,7 @@ class ExportedMemory:
     def look(self, name: str, key: str, operands: Sequence[torch.Tensor]) -> None:
         """Check the operands of a call that is about to run for writes by other code.
 
-        Raise ``TracingError`` if contents that torch has used are seen to have changed without a new version.
+        Raise ``TracingError`` if such a write is found that the recording cannot account for.
         """
         for one in self._in(operands):
             if one.is_used:

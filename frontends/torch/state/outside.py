@@ -118,7 +118,7 @@ def _unreplaced(name: str, tensor: torch.Tensor, held: dict[str, torch.Tensor], 
 
 
 def _untouched(name: str, tensor: torch.Tensor) -> list[EnvironmentGuard]:
-    """Return guards on the captured ``tensor``: on its layout, version and contents, if it has them."""
+    """Return guards against writes to the captured ``tensor`` and changes of its layout."""
     what, words = f"the captured tensor {name}", words_of(tensor)
     noted = (
         [EnvironmentGuard("{}({}) == {}", (layout_of, tensor, layout_of(tensor)), what, words=words)]
@@ -220,7 +220,7 @@ class ModuleHooks:
     """Guards on the hooks of modules, and on global forward hooks.
 
     torch numbers hooks in the order in which they are registered. While the next number is unchanged, no hook
-    was added, so only dicts that had hooks need to be compared.
+    was registered, so only dicts that had hooks need to be compared.
     """
 
     def __init__(self, owners: list[torch.nn.Module]) -> None:

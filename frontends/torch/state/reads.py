@@ -83,7 +83,7 @@ class TrainingModes:
 
     @contextmanager
     def inside(self, mode: bool) -> Iterator[None]:
-        """Put the modules in training or evaluation mode for the block, and restore their modes after it."""
+        """Switch to training mode, or to evaluation mode if ``mode`` is False, and back after the block."""
         others = [*(module for module in self._outermost if module.training != mode), *self._deciding]
         before, after = self._known.get(mode, (None, None))
         if before is None or not before.holds(others):
@@ -338,7 +338,7 @@ MODULE_READS = (
 
 
 def member_facts(session: Session) -> list[EnvironmentGuard]:
-    """Return guards on the names of weights and buffers in the modules whose members were listed.
+    """Return guards on names of weights and buffers of modules whose members were listed, and of submodules.
 
     >>> from ....recording.patches import patching
     >>> model = torch.nn.Linear(2, 2)

@@ -223,7 +223,7 @@ class ReachableState:
 
     # ------------------------------------------------------------------------------ after
     def finish(self, capture: Trace, containers: Containers) -> list[StatePlace]:
-        """Return the newly found places of state, and record replaced buffers as effects of the graph."""
+        """Return newly found places of state. Replaced buffers may become effects of the graph instead."""
         if self.list_shims is not None:
             self.list_shims.take_out()
         known = {place.identity for place in self.places}

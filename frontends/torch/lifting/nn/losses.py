@@ -19,7 +19,7 @@ _OF_KERNELS = {0: "none", 1: "mean", 2: "sum"}
 
 
 def loss(name: str, *kernels: str) -> Callable[[Formula], Formula]:
-    """Return a decorator that adds the rows of ``torch.nn.functional.<name>`` and of ATen's ``kernels``."""
+    """Return a decorator that adds rows for ``torch.nn.functional.<name>`` and kernels of ATen, if any."""
     signature = inspect.signature(getattr(torch.nn.functional, name))
     builder = inspect.Parameter("b", inspect.Parameter.POSITIONAL_ONLY)
 
