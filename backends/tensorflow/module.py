@@ -182,7 +182,7 @@ def _policy(graph: Any) -> dict[str, Any]:
 
 
 def _signature(graph: Any) -> list[Any]:
-    """Return Keras input specs for the arguments of the first recorded call."""
+    """Return Keras input specs for the arguments of the first variant of ``graph``."""
     recorded = graph.variants[0].graph
     specs = [
         # A scalar has no first axis.
