@@ -198,7 +198,7 @@ class RaisingBuilder(Builder):
 
     @contextmanager
     def step(self, number: Value) -> Iterator[None]:
-        """Derive random keys in this context also from ``number``, the index of an iteration or call."""
+        """Let random keys of this context depend on ``number``, the index of an iteration or call."""
         self.steps.append(number)
         try:
             yield

@@ -200,7 +200,7 @@ def _unpooled(node: Node) -> Picked:
 
 
 _ALONG_AXES = frozenset({"take", "take_along_axis", "scatter", "gather_nd", "scatter_nd"})
-# For each operation: its index array, the size of the indexed axis, and a number that is allowed besides.
+# For each operation: its index arrays, each with its exclusive upper bound and a number allowed besides.
 PICKING: dict[str, Callable[[Node], Picked]] = {
     "take": _along_axis,
     "take_along_axis": _along_axis,
@@ -230,7 +230,7 @@ def _of_vectors(node: Node) -> Picked:
 
 
 def note_bounds(b: RaisingBuilder, key: str, made: Iterable[Node]) -> None:
-    """Add known bounds of the index arrays that the operations ``made`` read, as assumptions or guards."""
+    """Add assumptions and guards that index arrays of the operations ``made`` are in bounds."""
     for node in made:
         picked = _of_vectors if key in _OF_VECTORS and node.op in _BY_VECTORS else PICKING.get(node.op)
         for indices, size, besides in picked(node) if picked is not None else ():
@@ -242,7 +242,7 @@ def note_bounds(b: RaisingBuilder, key: str, made: Iterable[Node]) -> None:
 
 
 def _as_given(b: RaisingBuilder, value: Any, key: str) -> Value | None:
-    """Return the integer input of the graph that has the elements of ``value``, or None."""
+    """Return the integer input of the graph from which ``value`` takes its elements, or None."""
     while isinstance(value, Value) and value not in b.graph.inputs:
         node = b.maker(value)
         # A part of an array of index vectors is checked by the bounds of the array.
@@ -413,7 +413,7 @@ def with_positive_steps(b: RaisingBuilder, x: Value, index: Any) -> tuple[Value,
 
 
 def _from_the_end(b: RaisingBuilder, bound: Any, size: Any) -> Any:
-    """Return the bound of a slice with a negative step, counted from the other end (``-1`` becomes ``0``)."""
+    """Return a slice bound counted from the other end, at least 0; None for None."""
     if bound is None:
         return None
     if isinstance(bound, Size):

@@ -113,7 +113,7 @@ def input_check(
     is_unknown: Callable[[Any, int], bool],
     fixed_shape: Callable[[Any, Sequence[int]], Sequence[int]],
 ) -> Replacement:
-    """Return a patch of ``keras.Layer``, whose layers then check inputs with the sizes of the recorded call.
+    """Return a patch of ``keras.Layer`` that checks inputs at the sizes of the recorded call.
 
     is_unknown(array, axis): returns True for a size that Keras would leave out of the check.
     fixed_shape(array, axes): guards the sizes along ``axes``, and returns the shape in the recorded call.

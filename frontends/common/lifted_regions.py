@@ -410,7 +410,7 @@ class LiftedRegions:
         )
 
     def lift_checks(self, since: int, numbers: Mapping[Value, tuple[Any, Any]]) -> None:
-        """Replace guards from ``since`` on by guards on the ends of loops, where that is possible."""
+        """Replace or drop guards from ``since`` on that conditions on the ends of loops imply."""
         guards = self.lifter.result.guards
         found, guards[since:] = guards[since:], []
         for guard in found:

@@ -122,7 +122,7 @@ def name_at(path: Path, positional: list[str]) -> str:
 def argument_names(
     function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> dict[int, str]:
-    """Map the ``id`` of each argument of a call to a name, made of its parameter or keyword."""
+    """Map the ``id`` of each argument of a call to a name for it."""
     return {
         **dict(zip(map(id, args), positional_names(function, len(args)))),
         **{id(item): name for name, item in kwargs.items()},
@@ -173,12 +173,12 @@ class Lifter:
     recorded: graph of the framework's calls.
     aliases: owner of the memory of each recorded array.
     result: canonical graph under construction, written by the builder ``b``.
-    current_values: current canonical value of each recorded array.
+    current_values: canonical value that was last derived for each recorded array.
     written: how often the memory of each owner was written to.
     stamp: the count in ``written`` at which the value of an array in ``current_values`` was derived.
     made: canonical nodes of the current call.
     lifted: canonical value of each recorded value right after its call.
-    loop_indices: inputs of ``scan`` bodies that iterate over an ``arange``.
+    loop_indices: inputs of ``scan`` bodies whose operands are ``arange`` nodes.
     problems: a message for each call that cannot be translated.
     """
 
@@ -509,7 +509,7 @@ class Lifter:
             self.fixed.clear()
 
     def _fix_arguments(self, node: Node, problem: NumberNeeded) -> None:
-        """Guard the sizes among the arguments of ``node`` that share a symbol with that in ``problem``."""
+        """Guard sizes in the arguments of ``node`` that share a symbol with that in ``problem``, or raise."""
         if isinstance(problem.item, Value):
             if all(problem.item is not item for item in iterate_structure(self.arguments(node))):
                 raise problem

@@ -157,7 +157,7 @@ _MOST_READ = 16
 class Reading:
     """Treatment of the numbers that one attempt at a recording reads from arrays.
 
-    symbolic: True if these numbers become symbols, False if they become constants, with guards.
+    symbolic: True if these numbers may become symbols; others become constants, with guards.
     any: True once a number has become a symbol. The recording sets it.
     """
 

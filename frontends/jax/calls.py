@@ -201,10 +201,10 @@ _function_names = _FunctionNames()
 def recording_calls(
     names: Iterable[str], scopes: Iterable[dict[str, Any]] = ()
 ) -> Iterator[Callable[[Any], Any]]:
-    """Record calls of the public functions and methods ``names`` that this thread traces in the block.
+    """Replace the public functions and methods ``names`` in the block by wrappers that can record calls.
 
-    The names in ``scopes`` that refer to these functions are replaced, too. Yield a function that maps a
-    function to the one to call instead of it.
+    Names in ``scopes`` for these functions are replaced, too. Yield a function that maps a function to the
+    one to call instead of it.
     """
     replacements, methods = {}, []
     for name in names:

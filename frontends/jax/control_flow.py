@@ -436,7 +436,7 @@ class CallWriter:
         self.name = name if name.isidentifier() else "function"
 
     def refuse_closed_over(self) -> None:
-        """Let gradients with respect to closed-over arrays raise, unless these depend on no argument."""
+        """Make gradients with respect to arrays that the function closes over raise an error."""
         message = self._message(
             "it is taken with respect to an array that the function closes over; pass it as an argument"
         )

@@ -537,7 +537,7 @@ def _program_on_words(equation: Any) -> ClosedJaxpr:
 
 
 class OpaqueOperand:
-    """Wrapper that keeps :func:`unflatten` from descending into an operand."""
+    """Wrapper that marks an operand or a result in a nested structure."""
 
     def __init__(self, item: Any) -> None:
         self.item = item
@@ -564,7 +564,7 @@ class AxisNumbers:
     """Axes of a named tuple of JAX (``GatherDimensionNumbers``, ...), stored as one static parameter.
 
     name: class of the tuple in ``jax.lax``.
-    fields: name and axes of each field, which are attributes too.
+    fields: name and axes of each field. The names are attributes, too.
     """
 
     name: str

@@ -311,7 +311,7 @@ def is_tree(item: Any) -> bool:
 
 
 def named_leaves(item: Any) -> dict[str, Any]:
-    """Return the JAX arrays of a pytree by their dotted paths.
+    """Return the JAX arrays of a pytree by names made of their dotted paths.
 
     >>> list(named_leaves({"layers": [jax.numpy.ones(2), 3]}))
     ['layers.0']
@@ -593,7 +593,7 @@ def settings_of(item: Any) -> Iterator[tuple[Any, str]]:
 def _private_names_of_keras(kind: type) -> set[str]:
     """Return the private names that Keras' own code uses in ``kind`` and its bases.
 
-    Attributes of these names may tell what has been called.
+    Attributes of these names may change with each call.
     """
     own = [base for base in kind.__mro__ if base.__module__.partition(".")[0] == "keras"]
     waiting: list[Any] = [item for base in own for item in vars(base).values()]

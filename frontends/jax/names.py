@@ -101,7 +101,7 @@ def primitive(name: str) -> Any:
 
 
 def place_of(name: str) -> str | None:
-    """Return the module in which source text finds a primitive (``"lax.linalg"``), or None."""
+    """Return the name of the module in which source text finds a primitive (``"lax.linalg"``), or None."""
     return next(
         (
             place
@@ -131,7 +131,7 @@ class ValueNumbers:
             self._node(node)
 
     def of(self, item: Any) -> Any:
-        """Return the number of ``item``, which is a value, or a key for a number or size.
+        """Return an object that is equal for items that are found to be the same or computed in the same way.
 
         >>> ValueNumbers().of(0.0) == ValueNumbers().of(-0.0)
         False
@@ -264,7 +264,7 @@ def is_size(item: Any) -> bool:
 def plain_number(number: Any, dtype: str) -> Any:
     """Return ``number`` as an int or float that acts on arrays of ``dtype`` in the same way, or None.
 
-    A size is returned unchanged.
+    An expression over sizes of axes is returned unchanged.
     """
     if is_size(number):
         return number

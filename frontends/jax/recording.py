@@ -404,7 +404,7 @@ class _Attempt:
         return made
 
     def _hold(self, called: Any, arrays: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Register the arrays of a graph that the function calls as parameters, and return them."""
+        """Add the ``arrays`` of a called graph to the recorded graph, and return them."""
         # The reader then recognizes the arrays among the constants of the traced program.
         prefix = self.weights.add(called.name, CalledGraph(called))
         for name, array in arrays.items():

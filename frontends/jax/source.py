@@ -109,8 +109,8 @@ class JaxCalls(RecordedCalls):
 class _Shortened:
     """Operands of the nodes of a block as the source text names them.
 
-    Operators and functions of jax.numpy convert and broadcast their operands, so the text may leave out casts
-    of sizes and leading axes.
+    Operators and functions of jax.numpy convert and broadcast their operands, so the text may leave out some
+    casts and broadcasts.
 
     numbers: NumPy scalars of constants.
     makers: node of each value of the block that is the only result of a node.

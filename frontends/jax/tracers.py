@@ -131,7 +131,7 @@ class HiddenTracers:
 
     trace: the trace of the recording's tracers, or None.
     reads: answers reads of elements; None to raise JAX's errors.
-    errors: errors of JAX about elements of tracers that were raised.
+    errors: errors of JAX about elements of tracers that were created.
     """
 
     def __init__(self, reads: TracerReads | None = None) -> None:

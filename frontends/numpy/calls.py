@@ -231,7 +231,7 @@ def proposed_name(key: str) -> str:
 
 
 def is_operand_call(key: str) -> bool:
-    """Return True if the arguments of a call are operands with dtypes, as those of NumPy's ufuncs are."""
+    """Return True if NumPy takes the arguments of ``key`` as operands with dtypes, as its ufuncs do."""
     return (
         key in _OPERANDS
         or isinstance(getattr(np, key.partition(".")[0], None), np.ufunc)
@@ -402,7 +402,7 @@ def flatten_arguments(
 
 
 def with_leaf_types(tree: Tree, leaves: Iterator[Any]) -> Tree:
-    """Return ``tree`` with typed leaves for scalars, 0-d arrays, numbers and generators.
+    """Return ``tree`` with typed leaves for scalars, numbers, generators, and 0-d arrays of numbers or bools.
 
     ``leaves`` yields the object of each leaf, and is consumed.
     """

@@ -162,7 +162,7 @@ def _bound(part: Any) -> Any:
 
 
 def _is_in_place_result(array: Traced, index: Any, item: Any) -> bool:
-    """Return True if ``item`` is the view ``array[index]`` itself, whose assignment changes nothing.
+    """Return True if ``item`` is found to be the view ``array[index]``, whose assignment changes nothing.
 
     Python makes this assignment at the end of ``array[index] += ...``.
     """
@@ -190,7 +190,7 @@ class NumpyCapture:
     reading: treatment of the numbers that Python reads from arrays.
     call: the current call.
     elements: guards on elements that Python code reads.
-    written: arrays of inputs and parameters, which are restored at the end.
+    written: arrays of inputs and parameters. Those that the function wrote to are restored at the end.
     states: noted states of the random generators.
     loops: marks of the loops that run.
     weak: values that are Python numbers in the user's code.
@@ -291,7 +291,7 @@ class NumpyCapture:
 
     @forwards
     def attribute(self, array: Traced, name: str) -> Any:
-        """Return an attribute of a traced array: a property, a view, or a method that records its calls."""
+        """Return a property, a view or a method of a traced array."""
         seen = object.__getattribute__(array, "_seen")
         if name.startswith("__") and name not in METHODS or not hasattr(seen, name):
             raise AttributeError(f"{type(seen).__name__!r} object has no attribute {name!r}")
@@ -341,8 +341,7 @@ class NumpyCapture:
     ) -> Any:
         """Run a call on the arrays behind its proxies, append a node if it needs one, and return its result.
 
-        gives_number: function that is called after the call, and returns True if a scalar result is a Python
-            number for the user's code.
+        gives_number: returns True, after the call, if a scalar result is a Python number for the user's code.
         reads: True if that number is read from an array.
         """
         self.call.begin(name)

@@ -163,7 +163,7 @@ def _shapes(inputs: Iterable[Any]) -> Sequence[Any]:
 
 
 def modules_of(graph: IRGraph) -> list[str]:
-    """Return a module path for each operation, empty where none is known.
+    """Return the module path of each of ``graph.nodes``, empty where none is known.
 
     If the framework reports no modules, they are guessed from the parameters that operations read.
     """
@@ -209,8 +209,8 @@ class ModuleRow:
     kind: name of its class; empty for a function, and if the module is not found.
     depth: 0 for the whole graph, 1 for a module directly in it, and so on.
     operations: number of operations. Those in loops and branches count once.
-    outputs: distinct specs of the arrays that are used outside of the module, as ``"float32[2, 4]"``; ``"…"``
-        after the third if there are more.
+    outputs: distinct specs of its output arrays, as ``"float32[2, 4]"``; ``"…"`` after the third if there are
+        more.
     parameters: number of elements of its parameters and buffers in the graph.
     trained: number of these elements that are trained; all if it is unknown which are.
     multiply_adds: number of multiply-adds; None if it is unknown.
@@ -231,10 +231,7 @@ class ModuleRow:
 
 
 def rows_of(graph: Graph, variant: Variant) -> list[ModuleRow]:
-    """Return a row for the whole graph, then one for each module that has operations.
-
-    A module comes after the one that contains it.
-    """
+    """Return a row for the whole graph, then rows for its modules, each after the one that contains it."""
     program, counted = without_checks(variant.graph), _multiply_adds(graph, variant)
     modules = modules_of(program)
     operations = _sum_submodules(_operations(program, modules))
@@ -382,7 +379,7 @@ _UNITS = ((1_000_000_000_000, "T"), (1_000_000_000, "G"), (1_000_000, "M"), (1_0
 
 
 class Summary:
-    """Table of the modules of one variant. The text has ``depth`` levels (None: all) below the whole graph.
+    """Table of the modules of one variant. The text has at most ``depth`` levels (None: all) below the graph.
 
     ``rows`` has all levels; the first row is the whole graph.
 
@@ -515,8 +512,7 @@ def format_count(number: int | None) -> str:
 def summary(graph: Graph, depth: int | None = None, variant: int = 0) -> Summary:
     """Return the table of a graph's modules; see :meth:`graph_compiler.Graph.summary`.
 
-    Raise ``InvalidOption`` unless ``depth`` is None or a nonnegative int, and ``variant`` an int that is the
-    index of a variant.
+    Raise ``InvalidOption`` if ``depth`` is negative, or if there is no ``variant`` of this number.
     """
     if depth is not None and (type(depth) is not int or depth < 0):
         raise InvalidOption(

@@ -266,9 +266,9 @@ def _common_axis(leaves: list[Any], axis: Any) -> int | None:
 def _combine(
     fn: Callable[..., Any], tree: Any, leaves: Sequence[Any], axis: int
 ) -> tuple[CombineFunction, list[Any]] | None:
-    """Trace ``fn`` for any number of pairs, and return the trace and the list of arrays that it closes over.
+    """Trace ``fn`` for any number of pairs; return it with the list of arrays that it closes over.
 
-    If it cannot be traced for a symbolic number, note the reason in the current recording and return None.
+    If that fails, note the reason in the current recording and return None.
     """
     outside: list[Any] = []
 

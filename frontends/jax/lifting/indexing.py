@@ -90,7 +90,7 @@ class SliceIndices:
     """Index arrays of a gather or scatter.
 
     sizes: size of a slice along each axis of ``x``.
-    batch: shape of the slices' indices, without the last axis.
+    batch: shape of ``indices`` without its last axis.
     axes: indexed axes of ``x``.
     windows: those of ``axes`` that are in the slices, not collapsed or batched.
     unindexed: axes of ``x`` that are not indexed.

@@ -49,7 +49,7 @@ def is_inside(b: JaxBuilder, index: Value, least: Any, greatest: Any) -> bool:
 
 
 def range_of(b: JaxBuilder, item: Any) -> Range | None:
-    """Return inclusive bounds ``(lower, upper)`` of an integer, a size or an array's elements, or None."""
+    """Infer inclusive bounds ``(lower, upper)`` of an integer, size or array's elements, or return None."""
     if isinstance(item, (int, np.integer)) or (
         isinstance(item, Size) and item.type is int and not item.reads_elements()
     ):
