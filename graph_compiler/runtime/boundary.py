@@ -44,9 +44,9 @@ def public(function: Public) -> Public:
 
 
 def prepare_to_raise(problem: Exception, doing: str) -> None:
-    """Prepare an exception of the public function ``doing`` for users, unless the call is nested.
+    """Prepare an exception of the public function ``doing`` for users, or raise ``InternalError`` from it.
 
-    Raise ``InternalError`` from an exception that is a bug of this package.
+    Do nothing if the call is nested in another one of this package.
     """
     if _is_nested(sys._getframe(1)):
         return
@@ -170,7 +170,7 @@ _PACKAGE = str(Path(__file__).parents[1])
 
 
 def level_of_user() -> int:
-    """Return the ``stacklevel`` for a warning of the caller that should point at the user's code."""
+    """Return the ``stacklevel`` for a warning of the caller that should point outside of this package."""
     frame, level = sys._getframe(1), 1
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame, level = frame.f_back, level + 1

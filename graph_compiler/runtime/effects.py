@@ -30,11 +30,10 @@ class UserObjects:
     store(name, value): writes the new value of a buffer.
     write_back: access to state in the user's objects, which converts arrays; None if the graph keeps the
         recorded calls or has no such state.
-    same_framework: True if the graph is for its source framework, and keeps the recorded calls unless it had
-        to be lifted.
+    same_framework: True if the graph keeps the recorded calls, unless it had to be lifted.
     is_foreign: True if the source framework is not the target.
     watch(arrays): returns a function that returns True while no array of ``arrays`` was written to; None if
-        writes cannot be detected.
+        writes are not detected.
     proxies: proxy classes for objects that hold arrays of the target, or None.
     """
 
@@ -59,7 +58,7 @@ class WrittenArrays:
 
     keys: ``(kind, key)`` of each array (:func:`arrays_written`).
     are_restored: True if a guard may fail after the writes, which must then be undone.
-    are_watched: True if there are such arrays and writes to them can be detected.
+    are_watched: True if there are such arrays and writes to them are detected.
     may_remain: True if there are such arrays and they are not restored.
     in_places: positions of written arrays among the state inputs, which follow the inputs of the call.
     """
@@ -86,7 +85,7 @@ class WrittenArrays:
         return [saved(array) for array in self._of(leading, leaves)]
 
     def watched(self, leading: _Arrays, leaves: _Arrays) -> Callable[[], bool] | None:
-        """Return a function that returns True while no array was written to, or None."""
+        """Return a function that returns True while no such array was written to; None if not watched."""
         watch = self._objects.watch
         return watch(self._of(leading, leaves)) if self.are_watched and watch is not None else None
 

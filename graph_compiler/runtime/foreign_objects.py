@@ -42,7 +42,7 @@ Call = tuple[tuple[Any, ...], dict[str, Any]]
 
 
 def widen(array: Any, wide: str | None, target: Target) -> Any:
-    """Return ``array`` as a NumPy array of its recorded 64-bit dtype ``wide`` if the target has narrowed it.
+    """Return ``array`` as a NumPy array of its recorded dtype ``wide`` if the target has narrowed it.
 
     Otherwise, and while the target traces it, return ``array`` itself.
     """
@@ -101,7 +101,7 @@ class CallConverter:
         During the call, containers of the caller may hold converted arrays. Raise ``GuardFailed`` if a write
         to a converted array cannot reach the caller.
 
-        types: recorded 64-bit dtypes of arrays that the target has narrowed, by their paths in
+        types: recorded dtypes of arrays that the target may have narrowed, by their paths in
             ``(args, kwargs)``.
         """
         # New outer containers, in which the arguments themselves can be replaced.
@@ -274,7 +274,7 @@ class ProxyClasses:
                 object.__setattr__(item, "__class__", cls)
 
     def taking(self, updates: Iterable[ContainerUpdate]) -> Callable[[Any], None] | None:
-        """Return a function that sets the proxy classes of changed arguments, or None if there are none."""
+        """Return a function that sets proxy classes of changed arguments; None if no argument changes."""
         changed = [
             update.path
             for update in updates

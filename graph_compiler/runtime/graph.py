@@ -40,14 +40,14 @@ class Graph(RecordingMethods, DisplayMethods):
     """Function or model that was recorded and written for one framework. It is called like the original.
 
     A graph holds *variants*: functions of the arrays in a call, each with the signature (structure, dtypes,
-    ranks, Python arguments) and guards that it was recorded under. A call runs the first variant that fits.
+    ranks, Python arguments) and guards that it was recorded under. A call runs a variant that fits.
     If none fits, the original is recorded again (``on_miss="retrace"``). ``GuardFailed`` is raised instead
     with ``on_miss="error"`` if anything was recorded before, and for a graph that was loaded from a file.
     Beyond ``max_variants`` the original runs, with a warning at the first such call, or ``TooManyVariants``
     is raised.
 
-    Public attributes of an original model that cannot be called (``config``, ``dtype``), and in the same
-    framework its public instance methods, are attributes of the graph unless it has its own of that name.
+    Public attributes of an original model that cannot be called (``config``, ``dtype``) are attributes of the
+    graph unless it has its own of that name. In the same framework, methods of the model may be, too.
 
     >>> import torch, graph_compiler
     >>> graph = graph_compiler.compile(lambda x: x.reshape(-1) * 2, args=(torch.ones(2, 3),))
@@ -117,7 +117,7 @@ class Graph(RecordingMethods, DisplayMethods):
     def explain(self) -> str:
         """Describe each variant: its inputs, why it was recorded, and its guards on sizes and elements.
 
-        Abandoned ways to record, and the reasons of the latest 16 refused calls, are listed, too.
+        The latest abandoned ways to record, and reasons of refused calls, are listed, too.
 
         >>> import torch, graph_compiler
         >>> print(graph_compiler.compile(torch.relu, args=(torch.ones(2),)).explain())
@@ -142,11 +142,10 @@ class Graph(RecordingMethods, DisplayMethods):
     ) -> VerificationSummary:
         """Run the original and each variant on random inputs, and compare what they compute.
 
-        Results, arguments and buffers are compared, and weights and buffers are restored after each run.
-        Inputs have the recorded dtypes and ranks, and recorded and other sizes. Sizes that the original
-        rejects or a guard excludes are skipped, and so are variants whose environment guards or state no
-        longer hold. If both cannot draw the same random numbers, only structure, shapes and dtypes are
-        compared.
+        Results, arguments and buffers are compared, and buffers are restored after each run. Random inputs
+        have the recorded dtypes and ranks, and recorded and other sizes. With these, sizes that the original
+        rejects or a guard excludes are skipped, and variants whose environment guards or state no longer
+        hold. If both cannot draw the same random numbers, only structure, shapes and dtypes are compared.
 
         Args:
             runs: Number of inputs with the recorded sizes for each variant. More inputs show which sizes can
@@ -277,7 +276,7 @@ class Graph(RecordingMethods, DisplayMethods):
     # ----------------------------------------------------------------------------- other frameworks and modes
     @public
     def to(self, framework: str) -> Graph:
-        """Return a graph of the same recordings, written for another framework. Nothing is recorded again.
+        """Return a graph of the same recordings, written for ``framework``. Nothing is recorded again.
 
         Guards on array values stay, although a recording for that framework might not need them.
 
@@ -431,7 +430,7 @@ class Graph(RecordingMethods, DisplayMethods):
     # -------------------------------------------------------------------------------------- pure calls
     @public
     def functional(self, parameters: Mapping[str, Any], /, *args: Any, rng: Any = None, **kwargs: Any) -> Any:
-        """Call the graph as a pure function of its parameters and arguments.
+        """Call the graph with the arrays ``parameters``, and return changed state instead of writing it.
 
         Nothing is recorded. Use it with ``jax.grad``, ``jax.jit``, ``torch.func`` and optimizers.
 

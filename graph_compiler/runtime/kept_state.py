@@ -44,7 +44,10 @@ def state_of(variants: Sequence[Variant]) -> dict[str, Any]:
 
 
 def record_settled_values(graph: Recordable, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
-    """Record variants for later calls, with the Python values that a first call sets in the original."""
+    """Record variants for later calls, with the Python values that a first call sets in the original.
+
+    The values may remain set.
+    """
     for _ in range(_MOST_CALLS):
         settled = _assumed_places(graph.variants)
         after = [

@@ -297,7 +297,7 @@ class Pipeline:
     """Stages that turn one callable into variants for one target. A call records a variant.
 
     frontend, target: the framework that it is recorded in, and the one that graphs are written for.
-    same_framework: True to write recorded calls unchanged, unless the graph has to be lifted.
+    same_framework: True to keep the recorded calls, unless the graph has to be lifted.
     backend_of(name): returns the backend of the framework ``name``.
     """
 
@@ -504,7 +504,7 @@ class Pipeline:
 
     # ------------------------------------------------------------------------------ passes
     def simplify(self, graph: IRGraph) -> IRGraph:
-        """Run the passes that simplify a recorded graph before it is lifted."""
+        """Run the passes that simplify recorded calls."""
         roll, keys = self.options.roll, SignatureCache()
         graph = run_passes(
             graph, drop_snapshots, dce, *loops(self.target, roll, keys), *layers(self.target, roll, keys)

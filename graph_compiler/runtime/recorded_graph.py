@@ -107,7 +107,7 @@ class RecordedGraph:
 
     @property
     def frozen(self) -> frozenset[str]:
-        """Names of the parameters that could be trained, but are excluded (``requires_grad=False``)."""
+        """Names of the parameters that could be trained, but are excluded, as by ``requires_grad=False``."""
         owners = self._recordings()
         return frozenset(
             name
@@ -190,7 +190,7 @@ class RecordedGraph:
 
 
 def recorded_types(variants: Sequence[Variant]) -> Mapping[Path, str]:
-    """Return the recorded 64-bit dtypes of arguments that the target narrows, by path of the argument."""
+    """Return recorded dtypes of arrays that the target narrows, by their paths in ``(args, kwargs)``."""
     if not variants or not narrows(variants[0].target):
         return {}
     found: dict[Path, set[str]] = {}
@@ -205,7 +205,7 @@ def recorded_types(variants: Sequence[Variant]) -> Mapping[Path, str]:
 
 
 def with_recorded_types(variants: Sequence[Variant], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
-    """Return the call with narrowed arrays, except traced ones, converted to their recorded 64-bit dtypes."""
+    """Return the call with narrowed arrays converted to their recorded dtypes where these are known."""
     types = recorded_types(variants)
     if not types:
         return args, kwargs

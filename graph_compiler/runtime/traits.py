@@ -39,7 +39,7 @@ def arrays_written(graph: Graph) -> tuple[tuple[str, Any], ...]:
 def write_argument(graph: Graph, target: Target, number: int, array: Any, value: Any) -> None:
     """Write the elements of ``value`` to ``array``, the argument with index ``number``.
 
-    Raise ``GuardFailed`` if ``array`` cannot be written to.
+    Raise ``GuardFailed`` if writes cannot reach ``array``.
     """
     try:
         target.write_back(array, value)

@@ -251,7 +251,7 @@ class Variant:
     def run(
         self, leaves: tuple[Any, ...], args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] = _NONE
     ) -> Any:
-        """Run the variant with matched ``leaves``, and return what :meth:`attempt` returns."""
+        """Run the variant with matched ``leaves``, and return the result or :class:`CallMiss`."""
         if self.is_random:
             leaves = (*leaves, self.target.next_key(leaves))
         rewind = self.target.random_state_restorer(leaves) if self._draws else _nothing

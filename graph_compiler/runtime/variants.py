@@ -227,7 +227,7 @@ log = logging.getLogger("graph_compiler")
 
 
 def _fail_as_original(pipeline: Pipeline, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Call the original for its side effects and exception, if it can write to the user's arrays."""
+    """Call the original for its side effects and exception, unless it cannot write to the user's arrays."""
     reference = pipeline.frontend.reference
     # ``saved`` is None if no array of the framework can be written to.
     if not pipeline.has_original or reference.saved is None:
@@ -358,7 +358,7 @@ class RecordingMethods(RecordedGraph):
     def _record_under_locks(
         self, locks: ExitStack, args: tuple[Any, ...], kwargs: dict[str, Any], why: str, folds: bool = True
     ) -> Variant:
-        """Record a variant. Hold its state lock, and those of all other variants, until ``locks`` closes."""
+        """Record a variant. Hold its state lock, and those of the other variants, until ``locks`` closes."""
         with recording_lock:
             self._enter_state_locks(locks)
             made = self._record(args, kwargs, why, folds, is_called=True)

@@ -321,7 +321,7 @@ class VerificationSummary:
     runs: number of comparisons in which graph and original agree.
     skipped: number of random inputs that the original, the matcher or the graph's guards rejected.
     sizes: recorded sizes that could be changed.
-    numbers: False if the values of a variant were not compared, because its random numbers differ.
+    numbers: False if the values of a variant were not compared, because its random numbers may differ.
     """
 
     runs: int
@@ -354,7 +354,7 @@ class Verification:
 
     @functools.cached_property
     def widths_of_parts(self) -> dict[str, int]:
-        """Item size of the narrowest float computed on the way to a part of an outcome, by label."""
+        """Lower bound of the item size of floats computed on the way to a part of an outcome, by label."""
         graph = self.recording.graph
         results = outputs_of(graph, self.widths)
         labels = [_label_of_result(place, len(results)) for place in range(len(results))]
@@ -405,7 +405,7 @@ class Verification:
     def check(self, leaves: list[Any], seed: int) -> bool:
         """Compare the graph with the original for ``leaves``; return False if they cannot be compared.
 
-        Raise ``VerificationFailed`` if they differ.
+        Raise ``VerificationFailed`` if they differ, or only the graph fails.
         """
         if self._match(leaves) is None:
             return False
@@ -421,7 +421,7 @@ class Verification:
     def agrees(self, expected: Outcome, leaves: list[Any], seed: int) -> bool:
         """Compare a run of the graph with the original's outcome; return False if a guard fails.
 
-        Raise ``VerificationFailed`` if they differ.
+        Raise ``VerificationFailed`` if they differ, or the graph fails otherwise.
         """
         try:
             actual = self._graph(leaves, seed)

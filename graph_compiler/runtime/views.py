@@ -85,10 +85,7 @@ _FUNCTIONS = (FunctionType, MethodType, BuiltinFunctionType)
 
 
 def forwarded_attribute(graph: Any, name: str) -> Any:
-    """Return the attribute ``name`` that a graph has because its original has it.
-
-    Raise ``AttributeError`` if there is none.
-    """
+    """Return the attribute ``name`` that a graph takes from its original, or raise ``AttributeError``."""
     # ``copy`` and ``pickle`` look for attributes of an object before it has any.
     original = vars(graph)["_pipeline"].function if "_pipeline" in vars(graph) else None
     if original is None or name.startswith("_") or isinstance(original, _FUNCTIONS):

@@ -52,7 +52,7 @@ def foreign_weight_error(graph: IRGraph, target: Target, leading: Sequence[Any])
 
 
 def require_shapes(of: str, shapes: Mapping[str, tuple[int, ...]], parameters: Mapping[str, Any]) -> None:
-    """Raise ``GuardFailed`` if a weight is known to have another shape than in ``shapes``."""
+    """Raise an error if a weight is known to have another shape than in ``shapes``, or to be no array."""
     for name, recorded in shapes.items():
         shape: Any = getattr(parameters.get(name), "shape", None)
         # tf.TensorShape is no tuple, and has a rank only if that is known.
@@ -76,7 +76,7 @@ _LARGEST_COPY = 1 << 17
 
 
 class ConvertedWeights(NamedTuple):
-    """Last conversion of a variant's weights.
+    """Conversion of a variant's weights.
 
     source: the mapping that was converted, compared by identity to find replaced arrays.
     watch: detects in-place writes by the user to arrays that no call of the graph writes to.
@@ -195,7 +195,7 @@ class NativeWeights(Live):
 
 
 class StackedWeights:
-    """Callable that returns the current weights by name, with the weights of equal layers stacked.
+    """Callable that returns the current weights by name, with those of the layers in ``stacks`` stacked.
 
     written: names of buffers that calls replace.
     """
@@ -247,7 +247,7 @@ class CapturedArguments(NamedTuple):
     function: the generated function without the captured arguments, which it reads itself.
     names: names of the leading arguments that are still passed.
     constants: the constants that are still passed.
-    text: what identifies the captured arrays in a cache of programs; None if weights are captured.
+    text: part of the key in a cache of programs; None if weights are captured.
     """
 
     function: Callable[..., Any]

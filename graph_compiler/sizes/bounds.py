@@ -152,7 +152,7 @@ _STRICT = {"gt": ("ge", 1), "lt": ("le", -1)}
 
 
 def comparison(condition: Any) -> Solved | None:
-    """Return the boolean size ``condition`` in normal form, or None if it does not compare integers.
+    """Return the boolean size ``condition`` in normal form, or None if it is no comparison of integers.
 
     >>> n, m = (Size.of(Symbol(name, 0, hint=9)) for name in "nm")
     >>> comparison(apply("lt", 2, n))
@@ -257,7 +257,7 @@ def _step(compared: Compared) -> Solved | None:
 
 
 def _of_sum(terms: list[Any], function: str, number: int) -> Solved | None:
-    """Solve a comparison of a sum, as ``factor * size + more``, for ``size``; return None if it is solved."""
+    """Solve a comparison of a sum, as ``factor * size + more``, for ``size``; None if already solved."""
     more = sum(coefficient for monomial, coefficient in terms if not monomial)
     factors = [coefficient for monomial, coefficient in terms if monomial]
     factor = math.gcd(*factors) * (-1 if max(factors) < 0 else 1)

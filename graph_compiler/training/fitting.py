@@ -40,8 +40,8 @@ class DeviceIterator:
             NumPy arrays. A batch is any structure of tuples, lists and plain dicts; items that are not arrays
             are not copied.
         device_or_sharding: A ``torch.device``, a device or sharding of JAX, a device of TensorFlow, or the
-            name of a device in a framework that is imported (``"cuda:0"``, ``"/GPU:0"``); the name of one of
-            these frameworks; or a :class:`TrainState`.
+            name of a device in torch or TensorFlow (``"cuda:0"``, ``"/GPU:0"``) if that is imported; the name
+            of one of these frameworks; or a :class:`TrainState`.
         prefetch: Largest number of batches in the queue between the thread and the loop, at least 1.
 
     Raises:

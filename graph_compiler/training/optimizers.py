@@ -35,7 +35,7 @@ class Schedule:
     """Learning rate as a function of the number of updates. :func:`schedule` returns it.
 
     name: name of the schedule.
-    learning_rate: rate after the warm-up; None for that of the optimizer.
+    learning_rate: rate at the end of the warm-up; None for that of the optimizer.
     options: ``steps``, ``warmup``, ``end`` and ``power``.
     """
 
@@ -63,7 +63,7 @@ def schedule(name: str, learning_rate: float | None = None, **options: float) ->
     Args:
         name: ``constant``, ``linear``, ``cosine`` (https://arxiv.org/abs/1608.03983, without restarts),
             ``polynomial`` or ``exponential``.
-        learning_rate: Rate after the warm-up. Default: that of the optimizer.
+        learning_rate: Rate at the end of the warm-up. Default: that of the optimizer.
         options: ``steps``, after which the rate is constant (not needed for ``constant``); ``warmup``, the
             number of first steps, in which the rate rises linearly to ``learning_rate``; ``end``, the
             fraction of ``learning_rate`` to which a schedule other than ``constant`` leads; ``power`` of

@@ -225,7 +225,7 @@ def fori_loop(
 
 
 def _segment(checkpoint: Checkpoint, length: int) -> int | None:
-    """Return the number of iterations in a segment; 0 if each is checkpointed alone, None without any."""
+    """Return the number of iterations in a segment; 0 to checkpoint each alone, None for no checkpoints."""
     if checkpoint is False or checkpoint is None:
         return None
     if checkpoint == "steps":

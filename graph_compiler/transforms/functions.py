@@ -161,7 +161,7 @@ def framework_for(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
 
 
 def called_graphs(function: Any) -> Iterator[Graph]:
-    """Yield the graphs that are named in the code of ``function`` and of the user's functions that it calls.
+    """Yield graphs that are named in the code of ``function`` and of the user's functions that it calls.
 
     >>> import torch, graph_compiler
     >>> graph = graph_compiler.compile(torch.sin, args=(torch.ones(2),))
@@ -360,7 +360,7 @@ def name_of(function: Any) -> str:
 
 
 def location_text(function: Any) -> str:
-    """Return the file and line of ``function``, for the end of an error message."""
+    """Return the file and line of ``function`` for the end of an error message; empty if unknown."""
     if isinstance(function, (FunctionWrapper, BoundRule)):
         return location_text(
             function.function if isinstance(function, FunctionWrapper) else function.inner.call

@@ -291,8 +291,8 @@ def flatten(
 ) -> tuple[list[Any], Tree]:
     """Return the leaves of ``value`` in order, and a tree from which :func:`unflatten` rebuilds it.
 
-    Containers (:func:`is_container`) and objects whose attributes contain leaves usually become branches.
-    Other values are static.
+    Containers (:func:`is_container`) and objects with attributes usually become branches. Other values,
+    except leaves, are static.
 
     is_leaf: predicate of leaves, evaluated first for each value.
     open_objects: predicate of objects whose attributes are visited.

@@ -63,9 +63,9 @@ AROUND = 4
 
 
 def excerpts(places: Iterable[tuple[str, int]]) -> dict[str, dict[int, str]]:
-    """Return the text of the lines ``places``, and of four lines before and after each, by file and number.
+    """Return the text of the lines at and around ``places``, by file and number.
 
-    ``places`` are pairs of a file and a line number.
+    ``places`` are pairs of a file and a line number. Lines that are not found are left out.
     """
     wanted: dict[str, set[int]] = {}
     for file, line in set(places):
@@ -222,8 +222,8 @@ class ItemColumns:
     of that column. Those of ``data`` and ``sized`` are indices of items, and those of ``held`` are indices
     into ``Description.arrays``.
 
-    op: name of the call.
-    name: name of the first result.
+    op: name of the call, input or output.
+    name: label, such as the name of the first result.
     kind: kind of the item, such as ``"product"`` or ``"input"``.
     place: location in the user's code.
     line: line number in the generated source; 0 for inputs.

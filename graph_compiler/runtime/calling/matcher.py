@@ -83,10 +83,10 @@ _SPELLED = (bool, int, str, type(None))
 class MatchCode(NamedTuple):
     """Source lines that match a call against a recording.
 
-    lines: code that leaves by ``misfit``, or raises an error, if the call does not fit.
+    lines: code that converts the arrays, and leaves by ``misfit`` or raises an error if a condition fails.
     on_elements: code for conditions on the elements of arrays, to run after ``lines``.
     names: variables that hold the arrays, converted to the target, and the numbers after ``lines``.
-    bound: objects that the lines refer to, by name.
+    bound: objects that the lines may refer to, by name.
     misfit: statement that leaves the generated function if the call does not fit.
     """
 
@@ -112,9 +112,9 @@ def matcher(
     held: Callable[[Any], Any] | None = None,
     is_foreign: bool = False,
 ) -> Match:
-    """Return ``match(args, kwargs, state=())``, which returns the converted inputs of a call, or None.
+    """Return ``match(args, kwargs, state=())``, which returns a call's inputs; None if it does not fit.
 
-    ``match`` returns None for a call that does not fit. ``held`` converts the arrays of the state.
+    The arrays are converted to the target, those of the state by ``held``.
     """
     return _Matcher(graph, target, held, is_foreign).function()
 
@@ -406,7 +406,7 @@ class _UnknownSizeMatcher(_Matcher):
 def child_text(cls: type, name: str, index: int, key: Any, spell: Callable[[Any], str] = repr) -> str:
     """Return the expression that reads one part of ``name``, a variable with an object of class ``cls``.
 
-    ``key`` is the key or attribute of the part, and ``index`` its position among all parts.
+    ``key`` is the key or attribute of the part, and ``index`` its position among the parts.
     """
     if isinstance(key, Setting):
         return f"{name}.{key}"

@@ -246,7 +246,7 @@ def why_missed(
     given: Mapping[str, Any] | None = None,
     names: Sequence[str] = (),
 ) -> str:
-    """Return a text on why a call does not fit ``variant``.
+    """Return a text on why ``variant`` does not run a call, such as a difference from the recorded one.
 
     given: state by name, which replaces the current state; None for the current state.
     names: names of the parameters, for arguments passed by position.
@@ -411,7 +411,7 @@ def explain(
     beyond: str = "",
     gave_up: Iterable[object] = (),
 ) -> str:
-    """Return a text about all variants of a graph, its refused calls and abandoned recordings.
+    """Return a text about the variants of a graph, its refused calls and abandoned recordings.
 
     beyond: text on calls beyond the limit of variants; "" if there were none.
     gave_up: abandoned ways to record that belong to no variant.

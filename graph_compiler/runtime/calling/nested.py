@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 def call_nested(graph: RecordedGraph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call ``graph`` inside the recording of another function.
 
-    The recording continues into the original, or into the operations of the graph as written for the arrays'
-    framework.
+    The recording continues into the original, or into the operations of the graph as written for the
+    framework that is being recorded.
     """
     pipeline = graph._pipeline.settled(args, kwargs)
     framework = active.framework
