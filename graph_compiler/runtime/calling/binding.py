@@ -287,7 +287,7 @@ def _is_default(default: Any, item: Any) -> bool:
 
 
 def _signature(function: Any) -> tuple[tuple[inspect.Parameter, ...], frozenset[str]] | None:
-    """Return the parameters of a call of ``function``, and strings that may name them in decorators, or None."""
+    """Return the parameters of ``function``, and strings by which decorators may look them up; or None."""
     if isinstance(function, functools.partial):
         return _of_partial(function)
     called = _call_target(function)
