@@ -27,7 +27,7 @@ class ViewStep:
     """Recorded call that takes a view. Calling the step takes the same view of another array.
 
     key: name of the call in the lifting table.
-    args, kwargs: arguments after the viewed array.
+    args: positional arguments after the viewed array.
     """
 
     key: str
