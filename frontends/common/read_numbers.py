@@ -231,7 +231,7 @@ def is_read(item: Any) -> bool:
 
 
 def number_of(b: Any, size: Size) -> Value:
-    """Emit ``size`` as a 0-d array of int64, float64 or bool, with guards where needed."""
+    """Return ``size`` as a 0-d array of int64, float64 or bool, with guards where needed."""
     total: Any = None
     for monomial, coefficient in size.terms():
         factors = [_atom(b, atom) for atom in monomial]
