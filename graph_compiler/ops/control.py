@@ -68,8 +68,8 @@ def while_loop(
 
     The first ``carried`` operands are the initial carry, and the others captured values. Both regions take
     the carry and then the captured values. The condition returns one boolean scalar. The body returns a carry
-    of the same shapes and dtypes. Results are the final carry. ``most`` is an upper bound of the trip count
-    where it is positive, or None if none is known.
+    of the same shapes and dtypes. Results are the final carry. The trip count is at most ``max(most, 0)``,
+    or unknown if ``most`` is None.
     """
     asked = condition.specs_outside()
     if len(asked) != 1 or asked[0] != ArraySpec((), "bool"):

@@ -25,9 +25,9 @@ class Interpreter:
     * ``size(item, symbol)``: the number of a symbol; by default ``item.shape[symbol.axis]`` for a size, and
       ``item`` itself for other symbols.
     * ``truth(item)``: the condition of a branch or loop as a bool; by default ``bool(item)``.
-    * ``row(item, index)``: a row of a sequence of a ``scan``; by default ``item[index]``.
-    * ``stack(rows, output, shape)``: the stacked output of a ``scan``; required if there is one.
-    * ``section(item, axis, index)`` and ``joined(items, output, axis, shape)``: a slice of length 1 along
+    * ``row(item, place)``: a row of a sequence of a ``scan``; by default ``item[place]``.
+    * ``stack(items, output, shape)``: the stacked output of a ``scan``; required if there is one.
+    * ``section(item, axis, place)`` and ``joined(items, output, axis, shape)``: a slice of length 1 along
       ``axis``, and the concatenation of such slices, for ``associative_scan``. ``joined`` is required.
 
     A required method that is missing raises ``NotImplementedError``.
