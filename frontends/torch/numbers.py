@@ -232,7 +232,7 @@ def _reachable_objects(function: types.FunctionType) -> Iterator[Any]:
 
 
 def read_numbers(capture: Trace, tensor: torch.Tensor, name: str) -> Any:
-    """Return symbols for the result of ``item`` or ``tolist`` of ``tensor``, or None if it stays constant."""
+    """Return symbols for the result of ``item`` or ``tolist`` of ``tensor``, or None to read it as it is."""
     # Code such as ``type(number) is float`` would not recognize a symbol.
     if not capture.reading.symbolic or "type" in capture.locator.names_read():
         return None

@@ -92,7 +92,7 @@ def _begun(tensors: Sequence[torch.Tensor]) -> Callable[[], bool]:
 # These methods also run below the active function mode, to which reads of a tensor would look like the
 # user's, so they disable it.
 class StorageTable:
-    """Table of the recorded values in each storage, to find aliases of a tensor."""
+    """Table of recorded values by storage, to find aliases of a tensor."""
 
     def __init__(self) -> None:
         self._values: dict[int, tuple[StorageWeakRef, dict[Any, Value]]] = {}

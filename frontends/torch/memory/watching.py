@@ -251,7 +251,7 @@ class _SharedTensor:
 
     start, end: addresses of its first byte and after its last.
     origin: the line that shared it.
-    is_read: True if the recording has handed the memory to other code.
+    is_read: True if other code is assumed to read the memory.
     is_weight: True for a weight, of which pieces may be compared instead of all elements.
     is_used: True if changes by other code are refused: torch has used the tensor, or ``is_read``.
     number: its version at that moment.

@@ -157,7 +157,7 @@ def _layers(
 ) -> tuple[Any, list[Any]]:
     """Return the outputs of the last layer, and the stacked last states of the layers and directions.
 
-    ``length`` has the lengths of the sequences, or is None if they are equal.
+    ``length`` has the lengths of packed sequences; None for other inputs.
     """
     directions = 2 if bidirectional else 1
     count = num_layers * directions
