@@ -37,7 +37,7 @@ class _OpenBlock:
 class OuterWrites:
     """Tracker of writes inside of blocks to tensors of enclosing scopes, which checks them and undoes them.
 
-    tied: arrays that may or may not share memory, depending on which block ran.
+    tied: record of arrays that may share memory, depending on which block ran, or are frozen.
     """
 
     def __init__(self, capture: Trace) -> None:

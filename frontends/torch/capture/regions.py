@@ -550,7 +550,7 @@ def loops_of(capture: RunningTrace) -> LoopMarker:
 
 
 def rows_of(capture: RunningTrace, args: tuple[Any, ...], frame: FrameType) -> Any:
-    """Return an iterator over the rows of ``args[0]`` that marks the iterations of a loop, or None."""
+    """Return an iterable of the rows of ``args[0]`` by which the iterations of a loop are marked, or None."""
     if frame.f_code is not _ITERATION or frame.f_back is None:
         return None
     with capture:
