@@ -36,9 +36,9 @@ _COMPOUND = (ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Lam
 
 @functools.lru_cache(maxsize=4096)
 def factor(text: str) -> str:
-    """Return ``text``, in parentheses if it needs them as an operand.
+    """Return the expression ``text``, in parentheses if it has an operator outside of brackets.
 
-    Binary operators in it must be surrounded by spaces.
+    Binary operators must be surrounded by spaces.
 
     >>> factor("(n + 1) // 2 + m"), factor("(n + 1)"), factor("-2"), factor("f(n, 1)")
     ('((n + 1) // 2 + m)', '(n + 1)', '(-2)', 'f(n, 1)')
