@@ -85,7 +85,7 @@ class Executable:
     leading(given=None): returns the arguments before the inputs of ``called``; with weights ``given``, those
         of ``function``.
     is_derived: True if the weights are read while the condition of the environment is evaluated.
-    read_weights(): returns the current weights by name, as the flat function takes them.
+    read_weights(): returns the weights by name, as the flat function takes them.
     returns_more: True if ``called`` returns its result with the values of effects and guards.
     """
 

@@ -185,7 +185,7 @@ class Graph(RecordingMethods, DisplayMethods):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the graph to a zip file, or to a folder if ``path`` has no suffix or is a folder.
 
-        The contents are JSON and safetensors, no code and no pickle: all variants, and the current values of
+        The contents are JSON and safetensors, no code and no pickle: all variants, and the values of
         parameters and constants. :func:`graph_compiler.load` reads them without the original.
 
         Args:

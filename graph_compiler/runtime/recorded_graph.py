@@ -79,7 +79,7 @@ class RecordedGraph:
 
     @property
     def state(self) -> Mapping[str, Any]:
-        """Buffers and weights that a call writes, and other state that calls keep: current values by name."""
+        """Buffers and weights that a call writes, and other state that calls keep, by name."""
         written = {name for variant in self._variants for name in variant.written_buffers()}
         return {
             **{name: array for name, array in self.parameters.items() if name in written},

@@ -70,7 +70,7 @@ class Variant:
     graph: the graph that was written.
     program: source of the flat function, which takes the arrays and numbers in a call one by one.
     target: the framework that the graph is written for.
-    parameters(): returns the current weights and buffers by name, as arrays of the target.
+    parameters(): returns the weights and buffers by name, as arrays of the target.
     constants: captured arrays by name.
     environment: guards on objects outside the arguments.
     why: reason for the recording, shown by ``explain``.

@@ -195,7 +195,7 @@ class NativeWeights(Live):
 
 
 class StackedWeights:
-    """Callable that returns the current weights by name, with those of the layers in ``stacks`` stacked.
+    """Callable that returns the weights by name, with those of the layers in ``stacks`` stacked.
 
     written: names of buffers that calls replace.
     """

@@ -72,7 +72,7 @@ def arrange(items: Sequence[Any], argnums: Any, argnames: Any) -> Any:
 
 
 class StrongZeroFunction(FunctionWrapper):
-    """Wrapper of a function whose derivatives use strong zeros: zero times infinity or NaN is zero.
+    """Wrapper of a function whose derivatives are those after :func:`~graph_compiler.passes.strong_zero`.
 
     chosen: positions and names of the differentiated arguments; None for all.
     """
@@ -202,8 +202,8 @@ def grad(
 ) -> Transformed:
     """Return a function that computes the gradient of ``function``, whose result is one real number.
 
-    The derivative is the framework's own (``jax.vjp``, ``torch.func.vjp``, ``tf.GradientTape``), and may be
-    transformed again. The gradient has the structure of the argument, and is zero for arrays without
+    The derivative is the framework's own (such as ``jax.vjp`` or ``tf.GradientTape``), and may be transformed
+    again. The gradient has the structure of the argument, and is zero for arrays without
     derivatives in it (such as integers, and buffers of ``functional``). With respect to a complex argument it
     is ``df/d(Re z) + i df/d(Im z)`` in every framework, so ``z - rate * gradient`` descends: torch's
     convention, the conjugate of ``jax.grad``'s.
@@ -216,8 +216,8 @@ def grad(
         argnames: Name of the argument. For a sequence, a dict of gradients is returned; with ``argnums``, a
             pair of both results.
         has_aux: ``function`` returns ``(value, aux)``, and ``(gradient, aux)`` is returned.
-        strong_zero: Zero times infinity or NaN is zero in the derivative, so that a branch that was not taken
-            adds nothing. The function is recorded for it.
+        strong_zero: Zero times infinity or NaN is zero in derivatives of elementwise operations, so that a
+            branch that was not taken adds nothing there. The function is recorded for it.
 
     Raises:
         InvalidOption: ``argnums`` is not an int or a tuple, list or range of ints; ``argnames`` has an item
@@ -437,7 +437,7 @@ def linearize(function: Any, *primals: Any, strong_zero: bool = False) -> tuple[
 
 @public
 def hvp(function: Any, primals: Sequence[Any], tangents: Sequence[Any], strong_zero: bool = False) -> Any:
-    """Return the Hessian of ``function`` at ``primals`` multiplied by ``tangents``, forward over reverse.
+    """Return the Hessian of ``function`` at ``primals`` multiplied by ``tangents``.
 
     ``function`` must return one real number. For several arguments a tuple is returned.
 
@@ -516,11 +516,12 @@ def jacfwd(
     has_aux: bool = False,
     strong_zero: bool = False,
 ) -> Transformed:
-    """Return a function that computes the Jacobian in forward mode, one pass for each argument element.
+    """Return a function that computes the Jacobian by a Jacobian-vector product for each argument element.
 
-    This is usually cheaper if the argument is smaller than the result. Structure, options and errors are
-    those of :func:`jacrev`, but it is a real result of a complex argument that raises ``CallMismatch``. A
-    complex result of a complex argument must be holomorphic.
+    The products are computed in forward mode or by two reverse passes. This is usually cheaper than
+    :func:`jacrev` if the argument is smaller than the result. Structure, options and errors are those of
+    :func:`jacrev`, but it is a real result of a complex argument that raises ``CallMismatch``. A complex
+    result of a complex argument must be holomorphic.
 
     >>> import torch
     >>> from graph_compiler import transforms

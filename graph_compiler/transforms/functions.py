@@ -79,7 +79,7 @@ _inside: ContextVar[bool] = ContextVar("inside of a transform", default=False)
 
 
 def is_inside() -> bool:
-    """Return True in a call of :meth:`Function.run`."""
+    """Return True during a call of :meth:`Function.run`."""
     return _inside.get()
 
 

@@ -20,7 +20,7 @@ from .matcher import Matching
 class CompilerState:
     """Checks and weights of one variant for programs that ``torch.compile`` has compiled.
 
-    failures: number of failed checks, on which the compiler guards.
+    failures: counter of failed checks, on which the compiler guards.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class CompilerState:
         return self._current if live.read is None else live.read()
 
     def still_holds(self, reads_weights: bool, mode: bool | None) -> None:
-        """Raise ``GuardFailed``, and count it, if a check that a compiled program relies on fails."""
+        """Raise ``GuardFailed`` if a check that a compiled program relies on fails."""
         with self._in_mode(mode):
             lasting = self._environment.lasting
             # A guard that names no object still has to end the program.
