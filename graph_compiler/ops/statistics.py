@@ -278,7 +278,7 @@ def histc(x: ArraySpec, /, *, bins: int, min: float, max: float) -> ArraySpec:
 def histogram_bin_edges(x: ArraySpec, /, *, bins: int, range: tuple[float, float] | None = None) -> ArraySpec:
     """Return the ``bins + 1`` edges of equal bins over ``range``, or over the range of ``x``.
 
-    A range of a single number is widened by 0.5 on both sides.
+    A range of a single number is widened by 0.5 on both sides. The range of an empty ``x`` is (0, 1).
     """
     return ArraySpec((bins + 1,), x.dtype)
 
