@@ -85,7 +85,7 @@ class WrittenArrays:
         return [saved(array) for array in self._of(leading, leaves)]
 
     def watched(self, leading: _Arrays, leaves: _Arrays) -> Callable[[], bool] | None:
-        """Return a function that returns True while no such array was written to; None if not watched."""
+        """Return a function that returns True until an array is written to; None if writes go undetected."""
         watch = self._objects.watch
         return watch(self._of(leading, leaves)) if self.are_watched and watch is not None else None
 

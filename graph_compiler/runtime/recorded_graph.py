@@ -190,7 +190,7 @@ class RecordedGraph:
 
 
 def recorded_types(variants: Sequence[Variant]) -> Mapping[Path, str]:
-    """Return recorded dtypes of arrays that the target narrows, by their paths in ``(args, kwargs)``."""
+    """Return recorded dtypes of arguments that the target narrows, by their paths in ``(args, kwargs)``."""
     if not variants or not narrows(variants[0].target):
         return {}
     found: dict[Path, set[str]] = {}

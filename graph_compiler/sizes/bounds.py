@@ -152,7 +152,7 @@ _STRICT = {"gt": ("ge", 1), "lt": ("le", -1)}
 
 
 def comparison(condition: Any) -> Solved | None:
-    """Return the boolean size ``condition`` in normal form, or None if it is no comparison of integers.
+    """Return the boolean size ``condition`` as ``Compared`` or bool; None if it is no comparison of integers.
 
     >>> n, m = (Size.of(Symbol(name, 0, hint=9)) for name in "nm")
     >>> comparison(apply("lt", 2, n))

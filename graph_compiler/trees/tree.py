@@ -90,7 +90,7 @@ _LEAF = Leaf()
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class TypedLeaf(Leaf):
-    """Leaf whose value is an instance of ``type``, such as a Python number, and may differ between calls."""
+    """Leaf whose recorded value is an instance of ``type``, such as a Python number."""
 
     type: type
 
