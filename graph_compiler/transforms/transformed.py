@@ -274,8 +274,7 @@ class Transformed(FunctionWrapper):
         """Compare a derivative with central differences in a random direction.
 
         Works for ``grad``, ``value_and_grad``, ``jacrev``, ``jacfwd`` and ``hessian``, in float64 if the
-        function takes it. Without arguments, the derivative of a graph is computed for random arguments like
-        those of its recording.
+        function takes it. Without arguments, random ones like those of a graph's recording are used.
 
         Returns:
             ``DerivativeVerification`` with the ``dtype`` that determines the default ``rtol``, and the
@@ -285,8 +284,7 @@ class Transformed(FunctionWrapper):
             VerificationFailed: They differ by more than ``rtol``, by default 50 times the square root of the
                 machine epsilon (7e-7 in float64).
             NotCompilable: The transform is not a derivative.
-            CallMismatch: No arguments were passed, and the function is not a graph, or its graph was not
-                recorded in this process.
+            CallMismatch: No arguments were passed, and no recording of a graph in this process tells them.
 
         >>> import torch
         >>> from graph_compiler import transforms
