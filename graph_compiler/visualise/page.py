@@ -108,11 +108,11 @@ MOST_CHILDREN = 64
 
 @dataclass
 class Group:
-    """Group of operations that the page can show as one box, usually those of a module.
+    """Group of items that the page can show as one box, usually the operations of a module.
 
     name: the name that is shown.
     path: path of the module; empty for the whole graph and for a part of a module.
-    children: indices of operations, and groups.
+    children: indices of items, and groups.
     """
 
     name: str
@@ -131,7 +131,7 @@ class Group:
 
 
 def grouped(name: str, paths: Sequence[str], most: int = MOST_CHILDREN) -> Group:
-    """Return the operations ``0 .. len(paths) - 1``, grouped by the paths of their modules.
+    """Return the items ``0 .. len(paths) - 1``, grouped by the paths of their modules.
 
     A group with more than ``most`` children is split into parts.
 
