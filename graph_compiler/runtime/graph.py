@@ -140,7 +140,7 @@ class Graph(RecordingMethods, DisplayMethods):
         args: Any = None,
         kwargs: Any = None,
     ) -> VerificationSummary:
-        """Run the original and each variant on random inputs, and compare what they compute.
+        """Run the original and the variants on the same inputs, and compare what they compute.
 
         Results, arguments and buffers are compared, and buffers are restored after each run. Random inputs
         have the recorded dtypes and ranks, and recorded and other sizes. With these, sizes that the original

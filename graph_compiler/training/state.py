@@ -328,8 +328,8 @@ class TrainState:
     ) -> TrainState:
         """Return the state before the first step.
 
-        The model is trained in training mode. If a torch model is in training mode already, those of its
-        modules that are in eval mode stay in it. The model keeps its own weights until :meth:`to_source`.
+        The model is trained in training mode. If a torch model is in training mode already, modules in it
+        that are in eval mode usually stay so. The model keeps its own weights until :meth:`to_source`.
 
         Args:
             model: A ``torch.nn.Module``, flax module, Keras model, function with ``parameters``, or graph of
