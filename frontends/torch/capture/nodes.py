@@ -104,6 +104,13 @@ def _sum_to_size(capture: RunningTrace, inputs: Any, params: Any, outputs: Any) 
         _assume(capture, apply("eq", extent, hint_of(extent)))
 
 
+def _diff(capture: RunningTrace, inputs: Any, params: Any, outputs: Any) -> None:
+    # torch returns the tensor itself if the axis is empty.
+    if not outputs:
+        dim = _argument(inputs, params, 2, "dim", -1)
+        _assume(capture, apply("eq", _extent(capture, inputs, dim), 0))
+
+
 def _pieces(extent: Any, size: Any) -> Any:
     return (extent + size - 1) // apply("max", size, 1)
 
@@ -116,6 +123,7 @@ STRUCTURE: dict[str, Callable[[Any, Any, Any, Any], None]] = {
     "chunk": _chunk,
     "unsafe_chunk": _chunk,
     "sum_to_size": _sum_to_size,
+    "diff": _diff,
 }
 
 

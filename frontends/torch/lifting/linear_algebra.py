@@ -8,7 +8,7 @@ from typing import Any
 from ....ir.node import Value
 from ....ops.dtypes import is_complex, is_inexact, real_of
 from ....sizes import apply, hint_of
-from ...common.indexing import cut, pick
+from ...common.indexing import cut, holds_with_guard, pick
 from ..basics.tensors import dtype_name
 from .elementwise import div, held, mul, sub
 from .manipulation import broadcast_all
@@ -407,6 +407,9 @@ def _integral(name: str) -> Callable[..., Any]:
             x = b.reshape(x, shape=(1,) * (y.ndim - x.ndim) + x.shape)
         if not is_inexact(y.dtype) or (x is not None and not is_inexact(x.dtype)):
             return _integral_of_integers(b, name, y, x, dx, place)
+        if name == "cumulative_trapezoid":
+            # The size of the result is negative for no elements.
+            holds_with_guard(b, 1, y.shape[place])
         if x is None:
             return getattr(b, name)(y, dx=dx, axis=place)
         return getattr(b, name)(y, b.cast(x, y.dtype), axis=place)

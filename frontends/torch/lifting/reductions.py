@@ -10,7 +10,7 @@ from ....ir import Value
 from ....ops.dtypes import is_floating, is_inexact
 from ....ops.statistics import accumulated
 from ....sizes import apply, hint_of, product
-from ...common.indexing import cut
+from ...common.indexing import cut, holds_with_guard
 from ..basics.tensors import dtype_name
 from .table import TorchBuilder, axes, axis, rows
 
@@ -274,6 +274,8 @@ def diff(
     place = axis(dim, input.ndim)
     parts = b.promote(*(item for item in (prepend, input, append) if item is not None))
     whole = b.concat(*parts, axis=place)
+    # The size of the result is negative for fewer elements.
+    holds_with_guard(b, n, whole.shape[place])
     return b.diff(whole, axis=place, n=n)
 
 
