@@ -142,6 +142,11 @@ def _is_integer(item: Any) -> bool:
     return isinstance(item, Integral) and not isinstance(item, bool)
 
 
+def _one_of(names: tuple[str, ...]) -> Callable[[Any], bool]:
+    # The comparison of an array with a name has no truth value.
+    return lambda item: isinstance(item, str) and item in names
+
+
 def _one_or_more(kind: type | tuple[type, ...]) -> Callable[[Any], bool]:
     def fits(item: Any) -> bool:
         several = (
@@ -172,12 +177,12 @@ def _paths_from(kind: type) -> Callable[[Any], bool]:
 _VALIDATORS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "args": (_is_list, "a tuple or list of the arguments: args=(x,)"),
     "kwargs": (_is_names, "a dict of arguments by their names: kwargs={'x': x}"),
-    "on_miss": (lambda item: item in _ON_MISS, " or ".join(map(repr, _ON_MISS))),
-    "on_limit": (lambda item: item in _ON_LIMIT, " or ".join(map(repr, _ON_LIMIT))),
+    "on_miss": (_one_of(_ON_MISS), " or ".join(map(repr, _ON_MISS))),
+    "on_limit": (_one_of(_ON_LIMIT), " or ".join(map(repr, _ON_LIMIT))),
     # ``type`` instead of ``isinstance``, because True is an int.
     "max_variants": (lambda item: type(item) is int and item > 0, "a whole number above 0"),
-    "roll": (lambda item: item in _ROLL, " or ".join(map(repr, _ROLL))),
-    "numbers": (lambda item: item in _NUMBERS, " or ".join(map(repr, _NUMBERS))),
+    "roll": (_one_of(_ROLL), " or ".join(map(repr, _ROLL))),
+    "numbers": (_one_of(_NUMBERS), " or ".join(map(repr, _NUMBERS))),
     "runs": (lambda item: type(item) is int and item > 0, "a whole number above 0"),
     "rtol": (_is_tolerance, "a number from 0 on, or None for that of the data type"),
     "atol": (_is_tolerance, "a number from 0 on, or None for that of the data type"),

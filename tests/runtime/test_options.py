@@ -77,6 +77,7 @@ REFUSED: tuple[tuple[dict[str, Any], type[GraphCompilerError], str], ...] = (
     ({"arg": (X,)}, InvalidOption, "compile has no option arg=; did you mean 'args'"),
     ({"target": "jax"}, InvalidOption, "compile has no option target=; did you mean 'to'"),
     ({"example_inputs": (X,)}, InvalidOption, "did you mean 'args'"),
+    ({"roll": np.ones(2)}, InvalidOption, "roll= is an object of type ndarray"),
     ({"dynamic": True}, InvalidOption, "compile has no option dynamic=; it has .*args, kwargs, source, "),
     ({"to": ""}, UnknownFramework, "to=''"),
     ({"source": ""}, UnknownFramework, "source=''"),
