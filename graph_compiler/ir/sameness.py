@@ -74,13 +74,17 @@ def region_description(region: Region, outside: Callable[[Any], Any]) -> tuple[A
 
 
 def hashable(item: Any) -> Any:
-    """Return nested tuples, lists and dicts in a form that distinguishes 1, 1.0 and True, and 0.0 and -0.0.
+    """Return nested containers in a form that distinguishes 1, 1.0 and True, and 0.0 and -0.0.
 
     >>> hashable({"exponent": 0.0}) == hashable({"exponent": -0.0})
+    False
+    >>> hashable(frozenset({1})) == hashable(frozenset({True}))
     False
     """
     if isinstance(item, (tuple, list)):
         return (type(item), *map(hashable, item))
+    if isinstance(item, frozenset):
+        return (type(item), frozenset(map(hashable, item)))
     if isinstance(item, dict):
         return (type(item), *((hashable(key), hashable(value)) for key, value in item.items()))
     if isinstance(item, slice):

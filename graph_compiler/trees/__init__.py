@@ -50,6 +50,7 @@ from .tree import map_leaves as map_leaves
 from .tree import map_structure as map_structure
 from .tree import paths as paths
 from .tree import plain_classes as plain_classes
+from .tree import same_keys as same_keys
 from .tree import same_static as same_static
 from .tree import same_structure as same_structure
 from .tree import static_objects as static_objects

@@ -178,6 +178,15 @@ def same_static(left: Any, right: Any) -> bool:
     return _is_value(left) and bool(left == right) and (not _is_named(left) or repr(left) == repr(right))
 
 
+def same_keys(left: tuple[Any, ...], right: tuple[Any, ...]) -> bool:
+    """Return True if keys of dicts are equal and of equal types, and those that are values are equal as such.
+
+    >>> same_keys((1, "a"), (1, "a")), same_keys((1,), (True,)), same_keys((0.0,), (-0.0,))
+    (True, False, False)
+    """
+    return left == right and all(map(_are_same_items, left, right))
+
+
 def _are_same_items(one: Any, other: Any) -> bool:
     is_exact = isinstance(one, (tuple, frozenset, complex)) or _is_value(one) or _is_numpy_scalar(type(one))
     return type(one) is type(other) and (not is_exact or same_static(one, other))

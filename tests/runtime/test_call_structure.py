@@ -210,8 +210,21 @@ def test_a_change_of_an_object_that_is_compared_by_identity_is_seen(name: str, s
             lambda x, numbers: x * len(str(numbers)),
             (frozenset({Decimal("1.0")}), frozenset({Decimal("1.00")})),
         ),
+        (lambda x, named: x * len(str([*named])), ({Decimal("1.0"): 2}, {Decimal("1.00"): 2})),
+        (lambda x, named: x * len(str([*named])), ({1: 2, 5: 3}, {True: 2, 5: 3})),
     ],
-    ids=["fractions", "paths", "UUIDs", "digits", "time zones", "zeros", "sets", "sets of digits"],
+    ids=[
+        "fractions",
+        "paths",
+        "UUIDs",
+        "digits",
+        "time zones",
+        "zeros",
+        "sets",
+        "sets of digits",
+        "keys of digits",
+        "keys",
+    ],
 )
 def test_arguments_that_hold_more_than_attributes_are_compared_by_value(
     function: Callable[..., Any], values: tuple[Any, Any]

@@ -39,6 +39,7 @@ from ...trees import (
     parts_of,
     plain_class,
     registered_class,
+    same_keys,
     same_static,
 )
 from ..traits import arrays_written, write_argument
@@ -316,7 +317,11 @@ class _Matcher:
             return
         keys = tuple(key for key in tree.keys if not isinstance(key, Setting))
         # The original may iterate over the items, so their order matters.
-        if issubclass(cls, Mapping) and len(keys) > 1:
+        if issubclass(cls, Mapping) and not all(type(key) is str for key in keys):
+            # Equal keys may differ, as 1 and True do.
+            self.bound["same_keys"] = same_keys
+            self._require(f"same_keys(tuple({name}), {self._bind('keys', keys)})")
+        elif issubclass(cls, Mapping) and len(keys) > 1:
             self._require(f"tuple({name}) == {self._bind('keys', keys)}")
         elif issubclass(cls, (tuple, list, deque, Mapping)):
             self._require(f"len({name}) == {len(keys)}")

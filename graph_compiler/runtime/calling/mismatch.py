@@ -32,6 +32,7 @@ from ...trees import (
     items_of,
     leaves_at,
     plain_class,
+    same_keys,
     same_static,
     unfixed,
 )
@@ -101,7 +102,7 @@ def _branch_differences(old: Branch, value: Any, path: Path, reader: ArgumentRea
     keys = tuple(key for key, _ in items_of(value))
     # Keyword arguments may come in any order; ``KeywordOrder`` checks those in ``**kwargs``.
     is_ordered = isinstance(value, Mapping) and path != (1,)
-    if keys != old.keys if is_ordered else set(keys) != set(old.keys):
+    if not same_keys(keys, old.keys) if is_ordered else set(keys) != set(old.keys):
         yield _of_other_keys(path, old, keys, reader)
         return
     for index, (key, child) in enumerate(zip(old.keys, old.children)):
@@ -133,7 +134,7 @@ def _of_other_keys(path: Path, old: Branch, keys: tuple[Any, ...], reader: Argum
             f"the call has {f'the keywords {now}' if now else 'no keywords'} and was recorded with "
             f"{before or 'none'}{''.join(nearest(name, absent) for name in unknown)}"
         )
-    order = ", the keys in another order" if set(keys) == set(old.keys) else ""
+    order = ", the keys in another order" if keys != old.keys and set(keys) == set(old.keys) else ""
     now, before = _keys(old.type, keys), _keys(old.type, old.keys)
     return f"{reader.name(path)} is {now} and was recorded as {before}{order}"
 
