@@ -15,7 +15,7 @@ import numpy as np
 from ...errors import TracingError
 from ...forwarding import forward
 from ...ir.node import Value
-from ...sizes import Size, SymbolicNumber, expression_of, hint_of
+from ...sizes import Size, SymbolicNumber, apply, expression_of, hint_of, product
 
 # ------------------------------------------------------------------------------------------------------ sizes
 # Symbolic sizes of traced NumPy arrays.
@@ -366,8 +366,9 @@ def share_memory(capture: Any, a: Any, b: Any, max_work: Any = None) -> bool:
     # Without elements, there is no memory to share. Symbolic sizes are guarded by this comparison.
     if not all(array.size > 0 for array in (a, b)):
         return False
-    # A part with elements shares memory with the array itself.
-    if _is_whole(one) or _is_whole(other):
+    # A part with elements shares memory with the array itself. One that may be it by chance is guarded.
+    conditions = [_is_whole(capture, array) for array in (a, b)]
+    if any(holds is True for holds in conditions) or any(map(capture.decide, conditions)):
         return True
     raise TracingError(
         f"{capture.here()}: whether two parts of an array share memory may depend on its sizes, and cannot "
@@ -376,8 +377,18 @@ def share_memory(capture: Any, a: Any, b: Any, max_work: Any = None) -> bool:
     )
 
 
-def _is_whole(array: Any) -> bool:
-    whole = array
+def _is_whole(capture: Any, array: Any) -> Any:
+    """Return a bool or condition that is true if ``array`` has all the memory of what it is a part of."""
+    seen = whole = seen_of(array)
     while isinstance(whole.base, np.ndarray):
         whole = whole.base
-    return bool(array.size == whole.size)
+    repeats = any(size > 1 and not step for size, step in zip(seen.shape, seen.strides))
+    if repeats or seen.nbytes != whole.nbytes:
+        return False
+    if not is_traced(array):
+        return True
+    own, base = (
+        product(capture.size(value, axis) for axis in range(value.ndim)) * np.dtype(value.dtype).itemsize
+        for value in (array._value, capture.recorder.base_of(array._value))
+    )
+    return apply("eq", own, base)

@@ -206,6 +206,14 @@ def test_memory_in_another_order() -> None:
             lambda x: x + 1 if np.may_share_memory(x[:2], x[2:]) else x,
             "whether two parts of an array share memory",
         ),
+        (
+            lambda x: x + 1 if np.shares_memory(np.broadcast_to(x[:1], (4,)), x[2:]) else x,
+            "whether two parts of an array share memory",
+        ),
+        (
+            lambda x: x + 1 if np.shares_memory((y := x * 1j).real, y.imag) else x,
+            "whether two parts of an array share memory",
+        ),
         (lambda x: x + 1 if x.flags.writeable else x, "another call may give one that differs"),
         (lambda x: setattr(x.flags, "writeable", False) or x, "setting flags of an array"),
         (lambda x: x.flags.__setitem__("WRITEABLE", False) or x, "setting flags of an array"),
@@ -214,3 +222,11 @@ def test_memory_in_another_order() -> None:
 def test_refused(function: Callable[[Any], Any], message: str) -> None:
     with pytest.raises(TracingError, match=message):
         graph_compiler.transpile(function, source="numpy", to="numpy", args=(np.arange(4.0),))
+
+
+def test_a_part_that_is_as_large_as_its_array_by_chance() -> None:
+    function = lambda x: x + 1 if np.shares_memory(x[:5], x[-3:]) else x - 1  # noqa: E731
+    graph = graph_compiler.compile(function, to="numpy", args=(np.arange(5.0),))
+    assert_same(graph(np.arange(5.0)), function(np.arange(5.0)))
+    with pytest.raises(TracingError, match="whether two parts"):
+        graph(np.arange(10.0))
