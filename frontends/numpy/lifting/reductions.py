@@ -11,7 +11,8 @@ import numpy as np
 from ....errors import UnsupportedOperation
 from ....ir import Value
 from ....ops.dtypes import is_complex, is_inexact
-from ....sizes import product
+from ....sizes import Size, product
+from ....trees import iterate_structure
 from ...common.builder import reduce_bits
 from .table import NumpyBuilder, axes_of, axis_of, dtype_name, rows
 
@@ -298,6 +299,15 @@ rows.table(
 )
 
 
+def _known_elements(b: NumpyBuilder, x: Value) -> Any:
+    """Return the elements of an array that is written in the function, or None for another one."""
+    made = b.maker(x)
+    if made is None or made.op != "asarray":
+        return next((np.asarray(array) for value, array in b.graph.constants.values() if value is x), None)
+    data = made.params["data"]
+    return None if any(isinstance(item, Size) for item in iterate_structure((data,))) else np.asarray(data)
+
+
 @rows.row("average")
 def average(
     b: NumpyBuilder,
@@ -316,6 +326,7 @@ def average(
             else found
         )
     kind, x, w = b.recorded_dtype(), b.array(a), b.array(weights)
+    known = _known_elements(b, w)
     x, w = b.cast(x, kind), b.cast(w, kind)
     if w.ndim != x.ndim:
         place = axis_of(axis, x.ndim)
@@ -326,7 +337,8 @@ def average(
         for item in (b.multiply(x, w), w)
     ]
     # NumPy raises an error for weights whose sum is 0.
-    b.expect(b.all(b.not_equal(total[1], 0)), True)
+    if known is None or not np.all(known.astype(kind).sum(axis if known.ndim == x.ndim else None)):
+        b.expect(b.all(b.not_equal(total[1], 0)), True)
     found = b.divide(*total)
     return (found, total[1]) if returned else found
 

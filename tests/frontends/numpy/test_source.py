@@ -1010,3 +1010,11 @@ def test_ranges_that_are_empty_at_some_sizes(to: str) -> None:
         graph = graph_compiler.transpile(ranges, source="numpy", to=to, args=(np.zeros(recorded),))
         for n in (0, 1, 2, 4, 7):
             assert_same(graph(np.zeros(n)), ranges(np.zeros(n)))
+
+
+def test_weights_that_the_function_contains_are_not_tested_at_each_call() -> None:
+    x = np.arange(6.0).reshape(2, 3)
+    function = lambda x: np.average(x, axis=1, weights=[1, 2, 3])  # noqa: E731
+    graph = graph_compiler.compile(function, to="numpy", args=(x,))
+    assert_same(graph(x + 1), function(x + 1))
+    assert "Checked after the call" not in graph.source
