@@ -91,7 +91,8 @@ def _has_value(around: tuple[Any, ...], value: Any) -> bool:
     if isinstance(node, ast.Compare):
         return len(node.ops) == 1
     outer = around[-2]
-    if isinstance(outer, (ast.BoolOp, ast.UnaryOp)) or _is_test(node, outer):
+    # In ``if table[n]``, an int is the index.
+    if isinstance(value, bool) and (isinstance(outer, (ast.BoolOp, ast.UnaryOp)) or _is_test(node, outer)):
         return True
     function = node.func if isinstance(node, ast.Call) else None
     name = getattr(function, "id", None) or getattr(function, "attr", None) or ""

@@ -14,6 +14,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("jax")
 
 import graph_compiler  # noqa: E402
+from graph_compiler.errors import GuardFailed  # noqa: E402
 from tests.support.compare import assert_same  # noqa: E402
 
 pytestmark = pytest.mark.skipif(
@@ -170,3 +171,14 @@ def test_other_texts_do(function: Callable[[Any], Any]) -> None:
     graph = graph_compiler.compile(function, args=(torch.ones(3),))
     assert_same(graph(torch.ones(5)), function(torch.ones(5)))
     assert len(graph.variants) == 2
+
+
+def test_an_index_in_a_condition_is_not_the_condition() -> None:
+    def chosen(x: Any, n: Any) -> Any:
+        return x if (0, 1, 0)[n] else -x
+
+    graph = graph_compiler.compile(chosen, args=(torch.ones(3), torch.tensor(1)), on_miss="error")
+    with pytest.raises(
+        GuardFailed, match=r"a number in `if \(0, 1, 0\)\[n\]` .* was 1 when recorded and is 2"
+    ):
+        graph(torch.ones(3), torch.tensor(2))
