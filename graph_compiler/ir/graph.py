@@ -670,6 +670,9 @@ def call_signature(graph: Graph) -> inspect.Signature:
     names: list[str] = []
     for place, item in enumerate(args):
         is_named = isinstance(item, Value) and item.name not in (*names, *kwargs)
-        names.append(item.name if is_named else f"argument_{place}")
+        name = item.name if is_named else f"argument_{place}"
+        while name in (*names, *kwargs):
+            name += "_"
+        names.append(name)
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    return inspect.Signature([inspect.Parameter(name, kind) for name in dict.fromkeys((*names, *kwargs))])
+    return inspect.Signature([inspect.Parameter(name, kind) for name in (*names, *kwargs)])

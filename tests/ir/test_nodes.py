@@ -119,3 +119,11 @@ def test_arguments_of_one_name_stay_two() -> None:
     positional = Branch(tuple, (0, 1, 2), (Leaf(),) * 3)
     graph.input_tree = Branch(tuple, (0, 1), (positional, Branch(dict, ("x",), (Leaf(),))))
     assert list(call_signature(graph).parameters) == ["argument_0", "y", "argument_2", "x"]
+
+
+def test_a_container_and_a_keyword_of_its_name_stay_two() -> None:
+    graph = Graph("f", "canonical")
+    graph.inputs = [Value(name, SPEC) for name in ("x", "argument_0")]
+    positional = Branch(tuple, (0,), (Branch(tuple, (0,), (Leaf(),)),))
+    graph.input_tree = Branch(tuple, (0, 1), (positional, Branch(dict, ("argument_0",), (Leaf(),))))
+    assert list(call_signature(graph).parameters) == ["argument_0_", "argument_0"]
