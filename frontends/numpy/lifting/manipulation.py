@@ -444,14 +444,16 @@ def delete(b: NumpyBuilder, arr: Any, obj: Any, axis: Any = None) -> Any:
     x, place = _line(b, arr, axis)
     if isinstance(obj, slice):
         return _without_slice(b, x, place, obj)
-    if isinstance(obj, (list, tuple)) and obj and all(isinstance(item, bool) for item in obj):
+    if isinstance(obj, (list, tuple)):
+        obj = [_without_numpy_bool(b, item) for item in obj]
+    if isinstance(obj, list) and obj and all(isinstance(item, bool) for item in obj):
         # A list of bools is a mask, although bools are ints in Python. Among other ints they are indices.
         obj = b.array(obj, "bool")
     if isinstance(obj, Value) and obj.ndim:
         return _without_masked(b, x, place, obj)
     gone = (
         sorted(set(map(int, obj)))
-        if isinstance(obj, (list, tuple)) and all(isinstance(item, int) for item in obj)
+        if isinstance(obj, list) and all(isinstance(item, int) for item in obj)
         else [obj]
     )
     if not all(isinstance(item, (int, Size)) for item in gone) or not _from_one_end(gone):
@@ -463,6 +465,12 @@ def delete(b: NumpyBuilder, arr: Any, obj: Any, axis: Any = None) -> Any:
     return b.concat(
         *(cut(b, x, place, start, stop) for start, stop in zip(starts, (*ends, None))), axis=place
     )
+
+
+def _without_numpy_bool(b: NumpyBuilder, item: Any) -> Any:
+    """Return ``item``, or the bool that it is if it is a constant of the class ``np.bool_``."""
+    known = next((array for value, array in b.graph.constants.values() if value is item), None)
+    return bool(known) if isinstance(known, np.bool_) else item
 
 
 def _from_one_end(places: list[Any]) -> bool:

@@ -91,4 +91,5 @@ SAMPLES: list[Sample] = [
     sample("diag_indices_from", lambda x: x[np.diag_indices_from(x)], d(3, 3)),
     sample("apply_over_axes", lambda x: (np.apply_over_axes(np.max, x, (0, -1)), np.apply_over_axes(np.mean, x, 1)), X),
     sample("array_equiv", lambda x: x + (np.array_equiv(x[0], x[:1]) and not np.array_equiv(x, x[0]) and not np.array_equiv(x, x[0, :3])), X, again=True),
+    sample("delete by a list with NumPy's truth values", lambda x: (np.delete(x, [False, np.True_, False], axis=0), np.delete(x, [np.True_, 2], axis=0)), X, grows=False),
 ]  # fmt: skip
