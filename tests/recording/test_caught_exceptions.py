@@ -42,9 +42,11 @@ def with_jitter(cholesky: Callable[[Any], Any], eye: Any) -> Callable[[Any], Any
     return grown
 
 
-def strict(call: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def strict(
+    call: Callable[[Any], Any], kinds: tuple[Any, ...] = ("divide", "over", "invalid")
+) -> Callable[[Any], Any]:
     def raising(x: Any) -> Any:
-        with np.errstate(divide="raise", over="raise", invalid="raise"):
+        with np.errstate(**dict.fromkeys(kinds, "raise")):
             return call(x)
 
     return or_zeros(raising)
@@ -70,6 +72,11 @@ ROWS: dict[str, Row] = {
     "division": (strict(lambda x: 1 / x), [ZERO]),
     "overflow": (strict(lambda x: np.exp(x * 60)), [INDEFINITE]),
     "invalid": (strict(lambda x: np.sqrt(x - 0.5)), [ZERO]),
+    "division without overflow": (strict(lambda x: np.exp(x * 60) + 1 / x, ("divide",)), [ZERO, INDEFINITE]),
+    "overflow without division": (
+        strict(lambda x: np.exp(x * 60) + 1 / x + np.log(abs(x)), ("over",)),
+        [ZERO, INDEFINITE],
+    ),
     "torch inv": (or_zeros(torch.linalg.inv), [ZERO, INDEFINITE]),
     "torch cholesky with jitter": (with_jitter(torch.linalg.cholesky, torch.eye(2)), [ZERO, INDEFINITE]),
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from typing import Any
 
 import numpy as np
@@ -169,20 +169,42 @@ CONDITIONS: Conditions = {
 
 def expect_no_error(b: NumpyBuilder, made: Iterable[Node], errstate: Mapping[str, str]) -> None:
     """Guard that ``made`` produces no infinity or NaN of its own where ``errstate`` lets NumPy raise."""
-    tests = [
-        *([b.isinf] if "raise" in (errstate.get("divide"), errstate.get("over")) else []),
-        *([b.isnan] if errstate.get("invalid") == "raise" else []),
-    ]
-    for node in made if tests else ():
+    raising = {name for name, action in errstate.items() if action == "raise"}
+    for node in made if raising & {"divide", "over", "invalid"} else ():
         for value in node.outputs:
             if is_inexact(value.dtype):
-                for test in tests:
-                    b.expect(_unchanged(b, test, node, value), True)
+                if (infinite := _refused_infinities(b, node, value, raising)) is not None:
+                    b.expect(_unchanged(b, b.isinf, node, infinite), True)
+                if "invalid" in raising:
+                    b.expect(_unchanged(b, b.isnan, node, b.isnan(value)), True)
 
 
-def _unchanged(b: NumpyBuilder, test: Callable[[Value], Value], node: Node, value: Value) -> Value:
-    """Emit a bool that is False if ``test`` holds in ``value`` and in none of the floating input arrays."""
-    told = b.logical_not(b.any(test(value)))
+# Operations that make an infinity only by an overflow, or only by a division by zero.
+_OVERFLOWING = frozenset({
+    "add", "subtract", "multiply", "exp", "exp2", "expm1", "square", "sinh", "cosh", "hypot", "sum", "prod",
+    "cumulative_sum", "cumulative_prod", "matmul", "mean",
+})  # fmt: skip
+_POLES = frozenset({"log", "log2", "log10", "log1p", "atanh"})
+# Operations that make one by both, and which of the operands divides.
+_DIVISORS = {"divide": 1, "floor_divide": 1, "reciprocal": 0, "pow": 0}
+
+
+def _refused_infinities(b: NumpyBuilder, node: Node, value: Value, raising: Set[str]) -> Value | None:
+    """Emit where elements of ``value`` are infinite by an error in ``raising``, or return None for none."""
+    divides, overflows = ("divide" in raising, "over" in raising)
+    if not (divides and node.op not in _OVERFLOWING or overflows and node.op not in _POLES):
+        return None
+    infinite = b.isinf(value)
+    if divides and overflows or node.op not in _DIVISORS:
+        return infinite
+    divisor = node.inputs[_DIVISORS[node.op]]
+    by_zero = b.equal(divisor if isinstance(divisor, Value) else b.array(divisor, value.dtype), 0)
+    return b.logical_and(infinite, by_zero if divides else b.logical_not(by_zero))
+
+
+def _unchanged(b: NumpyBuilder, test: Callable[[Value], Value], node: Node, found: Value) -> Value:
+    """Emit a bool that is False if ``found`` has a True and ``test`` holds in no floating input array."""
+    told = b.logical_not(b.any(found))
     for item in node.inputs:
         if isinstance(item, Value) and is_inexact(item.dtype):
             told = b.logical_or(told, b.any(test(item)))
