@@ -18,12 +18,19 @@ from .ownership import package_of
 
 
 def resolve_name(expression: ast.expr, frame: FrameType) -> Any:
-    """Return the object that a name or dotted name refers to in ``frame``; unknown names count as None."""
+    """Return the object that a name or dotted name refers to in ``frame``; unknown names count as None.
+
+    >>> expression = ast.parse("unknown.__class__", mode="eval").body
+    >>> print(resolve_name(expression, inspect.currentframe()))
+    None
+    """
     if isinstance(expression, ast.Name):
         held = (frame.f_locals, frame.f_globals, frame.f_builtins)
         return next((names[expression.id] for names in held if expression.id in names), None)
     if isinstance(expression, ast.Attribute):
-        return getattr(resolve_name(expression.value, frame), expression.attr, None)
+        base = resolve_name(expression.value, frame)
+        # None has attributes of its own.
+        return None if base is None else getattr(base, expression.attr, None)
     return None
 
 
