@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -417,7 +418,7 @@ def attribute_of(array: Any, name: str) -> str | None:
 # ------------------------------------------------------------------------------------------------- input fact
 # Assumption about properties of arrays such as `requires_grad` or stride order.
 
-Fact = Union[bool, str, tuple[int, ...]]
+Fact = Union[bool, str, tuple[float, ...]]
 
 # Name of a device or a class.
 _NAME = re.compile(r"[\w.<>]*(:[\w.<>]+)?")
@@ -487,7 +488,9 @@ class InputFact:
 def _read_fact(item: Any) -> Fact:
     if type(item) is bool or type(item) is str and _NAME.fullmatch(item):
         return item
-    if type(item) is not list or not all(type(number) is int for number in item):
+    if type(item) is not list or not all(
+        type(number) is int or type(number) is float and math.isfinite(number) for number in item
+    ):
         raise InvalidFile(f"{item!r:.80} is no fact of an input")
     return tuple(item)
 
@@ -526,6 +529,8 @@ def _layout(array: Any) -> Fact:
     >>> x = np.zeros((2, 3, 4))
     >>> _layout(x), _layout(x.transpose(0, 2, 1)), _layout(x[..., ::2])
     (True, (0, 2, 1), (0, 1, 2, 12, 4, 2))
+    >>> _layout(np.zeros(4, dtype="f8, i4")["f0"])
+    (0, 1.5)
     """
     packing = _packing(array)
     if packing is True:
@@ -554,10 +559,13 @@ def _packing(array: Any) -> Literal[True] | tuple[int, ...]:
     return (*order, *(int(steps[axis] == least) for axis, least in zip(order, reach, strict=True)))
 
 
-def _steps(array: Any) -> tuple[int, ...]:
+def _steps(array: Any) -> tuple[float, ...]:
     if hasattr(array, "stride"):
         return tuple(array.stride())
-    return tuple(step // array.itemsize for step in array.strides)
+    # The strides of a field of a structured array need not be multiples of the item size.
+    return tuple(
+        step / array.itemsize if step % array.itemsize else step // array.itemsize for step in array.strides
+    )
 
 
 # ---------------------------------------------------------------------------------------------- keyword order
