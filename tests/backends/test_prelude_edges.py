@@ -40,3 +40,11 @@ def test_zeros_of_both_signs_keep_their_order_in_a_sort(dtype: str, compiled: bo
     argsort = tf.function(helper, jit_compile=True) if compiled else helper
     x = tf.constant([0.0, -0.0, 1.0, -0.0, -1.0, float("nan")], dtype)
     assert argsort(x).numpy().tolist() == [4, 0, 1, 3, 2, 5]
+
+
+def test_the_mantissa_of_the_largest_numbers() -> None:
+    tf = pytest.importorskip("tensorflow")
+    helper = importlib.import_module("graph_compiler.backends.tensorflow.prelude.elementwise").frexp
+    x = np.array([1.7e308, -(2.0**1023), 2.0**1022, 2.0**-1022, 0.75, 0.0])
+    for found, right in zip(helper(tf.constant(x)), np.frexp(x)):
+        np.testing.assert_array_equal(found.numpy(), right)

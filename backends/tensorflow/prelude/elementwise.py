@@ -314,7 +314,11 @@ def frexp(x: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     wide = tf.cast(tf.where(plain, tf.ones_like(x), x), tf.float64)
     # The exponent is in front of the 52 bits of the mantissa, and that of 0.5 is 1022.
     exponent = (tf.bitcast(tf.abs(wide), tf.int64) // (1 << 52)) - 1022
-    mantissa = wide * tf.pow(like(2, wide), tf.cast(-exponent, tf.float64))
+    # In one step, the factor of the largest numbers would be subnormal, which counts as 0.
+    half = exponent // 2
+    mantissa = wide
+    for part in (half, exponent - half):
+        mantissa = mantissa * tf.pow(like(2, wide), tf.cast(-part, tf.float64))
     return tf.where(plain, x, tf.cast(mantissa, x.dtype)), tf.where(plain, 0, tf.cast(exponent, tf.int32))
 
 
