@@ -7,6 +7,7 @@ names.
 
 from __future__ import annotations
 
+import functools
 import inspect
 import sys
 import types
@@ -595,8 +596,14 @@ def _private_names_of_keras(kind: type) -> set[str]:
 
     Attributes of these names may change with each call.
     """
-    own = [base for base in kind.__mro__ if base.__module__.partition(".")[0] == "keras"]
-    waiting: list[Any] = [item for base in own for item in vars(base).values()]
+    own = (base for base in kind.__mro__ if base.__module__.partition(".")[0] == "keras")
+    return set().union(*map(_private_names_in, own))
+
+
+# Keras' own classes do not change, and their code takes long to walk.
+@functools.cache
+def _private_names_in(base: type) -> frozenset[str]:
+    waiting: list[Any] = list(vars(base).values())
     found: set[str] = set()
     while waiting:
         item = waiting.pop()
@@ -609,4 +616,4 @@ def _private_names_of_keras(kind: type) -> set[str]:
         elif isinstance(item, (types.FunctionType, staticmethod, classmethod)):
             function: Any = getattr(item, "__func__", item)
             waiting.append(inspect.unwrap(function).__code__)
-    return found
+    return frozenset(found)
