@@ -83,8 +83,7 @@ def compile(
         compile_options: Options of that compiler, such as ``{"jit_compile": True}``. They need
             ``return_backend_compiled_fn=True``.
         static_argnums: Positions of arguments that are part of the program. Their values must be hashable;
-            each value has its own variant. Negative positions count from the end of the positional
-            parameters, or of a call's positional arguments if the callable takes ``*args``.
+            each value has its own variant. Negative positions count from the end.
         static_argnames: Names of static arguments.
         parameters: Names or positions of arguments of a JAX function that become parameters of the graph.
             Calls of the graph omit them. ``args`` or ``kwargs`` must contain their values.
@@ -414,8 +413,8 @@ def load(path: str | os.PathLike[str], to: str | None = None) -> Graph:
 
     The graph runs in the framework that it was saved for or, with ``to=``, in another. Nothing in the
     file is executed: the source is written anew from the saved operations, whose names are checked. The
-    original need not be installed, and its framework only if the graph was saved for that framework. A call
-    that fits no saved variant raises ``GuardFailed`` with the reason.
+    original need not be installed, nor usually its framework if the graph was saved for another one. Calls
+    record no further variants: ``GuardFailed`` says why a call fits none.
 
     Args:
         path: Zip file, or folder.

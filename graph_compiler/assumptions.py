@@ -159,7 +159,7 @@ def share_memory(one: Any, other: Any) -> bool:
 
 
 class _MemoryLayout:
-    """Adapter with the ``__array_interface__`` of a NumPy array or tensor, to compare memory by NumPy."""
+    """Adapter through which NumPy can compare the memory of NumPy arrays and tensors."""
 
     def __init__(self, array: Any) -> None:
         given = getattr(array, "__array_interface__", None) if hasattr(array, "strides") else None

@@ -51,7 +51,8 @@ Given = tuple[tuple[Any, ...], dict[str, Any]]
 def parse_inputs(texts: Sequence[str]) -> Given:
     """Return positional and named arguments for texts such as ``["x=float32[2,3]", "n=4"]``.
 
-    After an optional name, a text is a dtype and shape, the path of a ``.npy`` or ``.npz`` file, or JSON.
+    After an optional name, a text is a dtype and shape (with or without a bound of integers), the path of a
+    ``.npy`` or ``.npz`` file, or JSON.
 
     >>> parse_inputs(["int64[2]:3", "flag=true"])
     ((array([2, 1]),), {'flag': True})

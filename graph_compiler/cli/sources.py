@@ -55,7 +55,7 @@ def names_a_file(source: str) -> bool:
 
 
 def original(source: str) -> Any:
-    """Return the callable that ``source`` names: an object of a module, or a Hugging Face model."""
+    """Return the callable to record for ``source``, which names an object of a module or a model."""
     if ":" in source:
         return _callable(_object(source), source)
     path = Path(source)
@@ -146,7 +146,10 @@ def _callable(found: Any, source: str) -> Any:
 
 
 def framework_in(function: Any) -> str | None:
-    """Return the framework that a callable's module suggests, or None, also if the callable names one."""
+    """Return the framework that a callable's module suggests, or None.
+
+    None is also returned if the callable itself tells its framework.
+    """
     if framework_of(function, ((), {})) is not None:
         return None
     name = getattr(function, "__module__", None) or ""
@@ -209,7 +212,7 @@ def graph_of(
 ) -> ConvertedGraph:
     """Return the graph of a source: loaded if it was saved, otherwise recorded.
 
-    to: framework to write for; None for that of the source.
+    to: framework to write for; None for that which the graph was saved for, or the original is written in.
     texts: values of ``--input``.
     framework: framework that the source is written in; None to infer it.
     """

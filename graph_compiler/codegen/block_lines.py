@@ -28,7 +28,7 @@ class BlockLines:
     """Lines of one block, with the origins of their nodes.
 
     texts: the lines written so far.
-    origins: pairs of an index in ``texts`` and the origin of the node whose lines begin there.
+    origins: pairs of an index in ``texts`` and the origin of a node that is written there.
     inner_origins: the same for nodes in regions, for guards, and for the last line of a node with regions.
     depth: number of indents of the next line.
     """
@@ -53,7 +53,7 @@ class BlockLines:
         self.depth -= 1
 
     def drop_last(self) -> None:
-        """Remove the last line, whose ``origins`` become those of the next line, which will contain it."""
+        """Remove the last line; the next line that is added gets its ``origins``."""
         self.texts.pop()
         origins, place, last = self.origins, len(self.texts), len(self.origins)
         while last and origins[last - 1][0] >= place:
@@ -102,7 +102,7 @@ class Folding:
     ends: list[tuple[int, Node, str]] = field(default_factory=list)
 
     def note(self, node: Node, expression: str) -> None:
-        """Record the last line, which assigns ``expression``, if a later line or the result may inline it."""
+        """Record the last line, which assigns ``expression``, if it is a candidate for inlining."""
         (value,) = node.outputs
         uses, last = self.uses.counts[value], (len(self.lines.texts), node, expression)
         if not uses:
@@ -169,9 +169,9 @@ class ValueUses:
 
     made: values that its nodes compute.
     own: the values in ``made``, and the inputs whose names the block may assign again after their last use.
-    measured: inputs whose sizes are read before the first line.
+    measured: inputs whose sizes are read, if at all, before the first line.
     needed: values that are read after the last node.
-    last_use: for each node, the values that it is the last to use or compute and that are not ``needed``.
+    last_use: by node, the values that it is the last to use or compute and that are not ``needed``.
     counts: how often the nodes of the block read each value.
     """
 

@@ -38,7 +38,7 @@ class IndexedWeight(NamedTuple):
     offset: int = 0
 
     def text(self, index: str) -> str:
-        """Return the expression for the entry, with the layer index in the variable ``index``.
+        """Return the expression for the entry; the variable ``index`` holds the layer index.
 
         >>> print(IndexedWeight("parameters", "layer.", ".weight").text("index"))
         parameters[f"layer.{index}.weight"]

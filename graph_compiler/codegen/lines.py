@@ -116,7 +116,7 @@ _UNBROKEN = ("#", "raise ", "if ", "with ", "del ")
 
 
 def break_line(line: str, indent: int = 0, end: str = "") -> list[str]:
-    r"""Return the lines of a statement or a part of one, which is broken, if it can be, above 120 columns.
+    r"""Return the lines of a statement or a part of one, which may be broken if it exceeds 120 columns.
 
     The first and last lines are indented by ``indent`` spaces, and ``end`` follows the last line.
 

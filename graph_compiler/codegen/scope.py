@@ -101,7 +101,7 @@ class SharedState:
     globals: objects that no text can express, by name.
     reserved: names that no function of the module may use for another purpose.
     definitions: functions and classes written before the function.
-    indexed_weights: weights read by layer index, by the ``id`` of a block.
+    indexed_weights: weights that functions of repeated layers read from dicts, by the ``id`` of a block.
     functions: names of the functions written for blocks, by ``id``.
     stacks: weights of layers that are read stacked, by the node that stacks them.
     """
@@ -202,7 +202,7 @@ class BlockWriter:
         return map_structure(self._spelled, structure)
 
     def symbol(self, symbol: Symbol) -> str:
-        """Return the expression for a symbol, after writing the line that reads it, if one is necessary."""
+        """Return the expression for a symbol. This may write a line that reads a size or stride."""
         if self.outer is not None and self.region is not None and symbol in self.region.sizes:
             return factor(repr(self.outer.literal(self.region.sizes[symbol])))
         if symbol.kind in ("item", "number"):
@@ -317,7 +317,7 @@ class BlockWriter:
         return names
 
     def name_carry(self, node: Node, body: Region, is_statement: bool = True) -> list[str]:
-        """Return the names of a loop's carry, which keeps the names of initial values where this is safe."""
+        """Return names for the carry of a loop. An entry may get the name of its initial value."""
         names = []
         for place in range(node.params["carried"]):
             item, given = node.inputs[place], body.block.inputs[place]
@@ -412,7 +412,7 @@ class BlockWriter:
         return self.folding.into_results([repr(self.literal(item)) for item in outputs], outputs)
 
     def write_separately(self, region: Region, inputs: Sequence[str]) -> RegionText:
-        """Write a region for a separate function, whose arguments are ``inputs``, and return its text."""
+        """Write a region for a separate function, with ``inputs`` as the texts of its inputs."""
         block = region.block
         scope = BlockWriter(self.shared, block.nodes, block.outputs, self)
         scope.text.update(zip(block.inputs, inputs, strict=True))

@@ -58,7 +58,7 @@ class Program:
     input_names: names of the other arguments.
     globals: objects that the source refers to, by name.
     checks: guards on elements. The function returns the elements last.
-    origins: pairs of a line of the source and the location of the recorded call that begins there.
+    origins: pairs of a line of the source and the location of a recorded call that is written there.
     inner_origins: the same for nodes in regions, for guards, and for the last line of a node with regions.
     stacks: weights that the source reads stacked.
     """

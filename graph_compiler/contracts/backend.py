@@ -61,7 +61,9 @@ class Target(Protocol):
     def convert(self, array: Any) -> Any:
         """Return ``array``, of any framework, as a native array; None for any other object.
 
-        NumPy scalars and masked arrays count as other objects. The result may share memory with ``array``.
+        NumPy scalars and most subclasses of ``numpy.ndarray`` count as other objects. The result may share
+        memory with ``array``.
+
         Raise ``CallMismatch`` for an array without a counterpart in the framework, and ``GuardFailed`` for
         integers that the native dtype cannot hold.
         """
@@ -229,7 +231,7 @@ class Target(Protocol):
     @property
     @default
     def compiles_by_default(self) -> bool:
-        """True if :meth:`compile_by_default` compiles functions unless the user chooses otherwise."""
+        """True if :meth:`compile_by_default` is used for functions unless the user chooses otherwise."""
         return False
 
     @default
@@ -279,7 +281,7 @@ class Target(Protocol):
 
     @default
     def is_traced(self, item: Any) -> bool:
-        """Return True if the framework traces the array ``item``, so that its elements may be unknown."""
+        """Return True if the elements of ``item``, an array, may be unknown because the framework traces."""
         return False
 
     @default
@@ -333,7 +335,7 @@ class Target(Protocol):
         """Return ``result`` of a traced function, with checks of ``conditions`` added to its program.
 
         Each condition is a traced boolean about sizes that are unknown while tracing, with the message of
-        the error if it is False.
+        the error if it is False. The default, for targets without :attr:`size_of`, adds no checks.
         """
         return result
 
@@ -357,12 +359,12 @@ class Target(Protocol):
 
     @default
     def is_key(self, item: Any) -> bool:
-        """Return False if ``item`` cannot be the key of a graph that draws random numbers."""
+        """Return False if ``item`` is known to be no key for random numbers."""
         return True
 
     @default
     def seed(self, number: int) -> None:
-        """Seed the sequence of keys that :meth:`next_key` returns, or the framework's own generator."""
+        """Seed the keys that :meth:`next_key` returns, or the framework's own generator, if there are any."""
         return
 
     @default
@@ -408,7 +410,7 @@ class Backend(Protocol):
     @property
     @default
     def copy_aliased_outputs(self) -> Callable[[Graph], tuple[Graph, bool]] | None:
-        """Pass that adds copies of arrays that a write to shared memory could change.
+        """Pass that adds copies, for example of arrays that a write to shared memory could change.
 
         It returns the graph, and True if it was changed. The property is None if arrays are immutable.
         """
@@ -461,8 +463,8 @@ class Dialect(Protocol):
     def prelude(self) -> ModuleType | tuple[str, ...] | None:
         """Module of helper functions; those that the source uses are copied into it.
 
-        None if there is no such module. For recorded calls, the names of helpers in the prelude of the
-        framework's target.
+        None if there is no such module. A dialect of recorded calls may instead name helpers in the prelude
+        of the framework's target.
         """
 
     @property
@@ -476,7 +478,7 @@ class Dialect(Protocol):
         """Return the lines to write above the function, such as decorators."""
 
     def expression(self, node: Node, text: Callable[[Any], Any]) -> str:
-        """Return the source text of ``node`` as an expression.
+        """Return the source text of ``node``: an expression, or an assignment to an item of an array.
 
         ``text`` maps an operand or a parameter, nested ones included, to an object whose ``repr`` is its
         source text. Raise ``UnsupportedOperation`` if the target cannot compute the node.
@@ -512,4 +514,4 @@ class TargetDialect(Dialect, Protocol):
     """
 
     def check(self, graph: Graph) -> None:
-        """Raise ``UnsupportedOperation`` if the target is known to compute other results than the source."""
+        """Raise ``UnsupportedOperation`` for a graph that the target refuses, such as for 64-bit integers."""

@@ -162,6 +162,6 @@ class Derivatives(Protocol):
         Results that ``policy`` selects are stored instead, if the framework can select arrays.
 
         policy: ``"nothing"``, ``"dots"`` (results of matrix products and convolutions), ``"everything"``,
-            ``"min_cut"`` (few bytes for which no expensive operation is recomputed), or a tuple of names that
-            arrays have by :meth:`named`.
+            ``"min_cut"`` (a minimum cut, in bytes, between forward and backward pass), or a tuple of names
+            that arrays have by :meth:`named`.
         """

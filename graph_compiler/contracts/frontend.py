@@ -129,7 +129,7 @@ class Fillable(Protocol):
         """Return the current array of the weight or buffer ``name``, which may have no data yet."""
 
     def is_persistent(self, name: str) -> bool:
-        """Return True if files of weights contain ``name``, and False for a non-persistent buffer."""
+        """Return False if ``name`` is a non-persistent buffer, which files of weights do not contain."""
 
     def without_elements(self, names: Iterable[str] | None = None) -> list[str]:
         """Return those of ``names`` whose arrays have a shape but no data yet (torch: device ``meta``).
@@ -157,7 +157,7 @@ class Weights(Protocol):
         """Return the object that stores the array ``name``, such as a dict or a variable."""
 
     def rebind(self, name: str, array: Any) -> None:
-        """Replace the array of the buffer ``name``, or assign ``array`` if the buffer is a variable."""
+        """Replace the array called ``name``, or assign ``array`` to the variable of this name."""
 
     def set_elements(self, name: str, elements: Any, rebound: bool) -> Any:
         """Set the weight or buffer ``name`` to the NumPy array ``elements``, and return its array.
@@ -184,7 +184,7 @@ class Weights(Protocol):
 
     @default
     def buffers(self) -> Iterable[Any]:
-        """Return the current arrays that calls may write to in place."""
+        """Return arrays or variables that calls may write to in place."""
         return ()
 
     @default
@@ -209,7 +209,7 @@ class Weights(Protocol):
 
     @default
     def set_training(self, mode: bool) -> None:
-        """Set the modules of the model to training mode if ``mode`` is True, otherwise to evaluation mode."""
+        """Set the model to training mode if ``mode`` is True, otherwise to evaluation mode."""
         return
 
     @default
@@ -219,7 +219,7 @@ class Weights(Protocol):
 
     @default
     def in_mode(self, mode: bool) -> AbstractContextManager[None]:
-        """Return a context inside which the model is in this mode, and after which its mode is restored."""
+        """Return a context that sets the mode of the model, if it has one, and restores it on exit."""
         return nullcontext()
 
 
@@ -265,10 +265,10 @@ class Reference(Protocol):
 
     @default
     def with_traits(self, array: Any, facts: Mapping[str, Any]) -> Any:
-        """Return ``array``, or a copy, with the properties ``facts`` that the recording relied on.
+        """Return ``array``, or a copy, with recorded properties in ``facts``, such as ``requires_grad``.
 
-        ``array`` is a new array of :meth:`fresh`, and may be changed in place. ``facts`` are values by name
-        (``Traits.facts``); those that a new array cannot have are ignored.
+        ``array`` is a new array of :meth:`fresh`, and may be changed in place. Facts that the framework
+        cannot set on it are ignored.
         """
         return array
 
@@ -335,7 +335,7 @@ class Reference(Protocol):
     @property
     @default
     def COPY(self) -> str:
-        """Name of the call that copies an array; empty if no copies are necessary."""
+        """Name of a call that copies an array, or an empty string."""
         return ""
 
     @property
@@ -456,7 +456,7 @@ class Frontend(Protocol):
 
     @default
     def unrecorded(self) -> AbstractContextManager[None]:
-        """Return a context inside which the calls of this thread that recordings observe are not recorded."""
+        """Return a context inside which an active recording does not record the calls of this thread."""
         return nullcontext()
 
     @default
