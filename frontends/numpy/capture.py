@@ -21,7 +21,7 @@ from ...ops.registry import ArraySpec
 from ...recording import Locator, Recorder
 from ...recording.loop_marks import LoopCallbacks, LoopMarker
 from ...sizes import Size, Symbol, expression_of, is_symbolic
-from ...trees import iterate_structure, map_structure
+from ...trees import iterate_structure, map_structure, same_static
 from ..common.read_numbers import Reading
 from . import calls as kinds
 from .call_nodes import NumpyCall, RowMajorOrder, add_node, guard_failed_call
@@ -172,7 +172,8 @@ def _is_in_place_result(array: Traced, index: Any, item: Any) -> bool:
     made = capture.recorder.maker(item._value)
     if made is None or made.op != f"{METHOD}__getitem__" or made.inputs[0] is not array._value:
         return False
-    return bool(made.inputs[1] == map_structure(capture.recorded_argument, index))
+    # ``x[True]`` is no ``x[1]``, although ``True == 1``.
+    return same_static(made.inputs[1], map_structure(capture.recorded_argument, index))
 
 
 def _loop_state(capture: NumpyCapture, item: Any) -> tuple[Value, Any] | None:

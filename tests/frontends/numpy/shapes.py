@@ -322,6 +322,7 @@ SAMPLES: list[Sample] = [
         ),
         X,
     ),
+    sample("write a row everywhere", _writing(lambda x: x.__setitem__(True, x[1])), X),
 ]
 
 
