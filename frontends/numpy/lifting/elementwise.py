@@ -504,7 +504,8 @@ for _name in (*_SAME, *_LOGICAL, "heaviside"):
 # ------------------------------------------------------------------------------------- other functions
 @rows.row("angle")
 def angle(b: NumpyBuilder, z: Any, deg: bool = False) -> Any:
-    found = b.angle(b.floating(z))
+    # NumPy computes the angle of a real number by ``arctan2``, so that -0.0 has the angle pi.
+    found = b.angle(z) if is_complex(z.dtype) else b.atan2(0.0, b.floating(z))
     return b.multiply(found, 180 / math.pi) if deg else found
 
 

@@ -138,6 +138,7 @@ SAMPLES: list[Sample] = [
     sample("view as ints", lambda x: x.view(np.int32), X),
     sample("float16", lambda x: x + x * 2, Array((3, 4), "float16")),
     sample("sum to scalar and back", lambda x: np.exp(x - x.max()) / np.exp(x - x.max()).sum(), d(4)),
+    sample("angle of real numbers", lambda x: (np.angle(x), np.angle(x * 0.0, deg=True)), d(3, 4)),
 ]
 
 
