@@ -168,7 +168,10 @@ def _product(b: JaxBuilder, node: Node) -> Range | None:
 
 def _clipped(b: JaxBuilder, node: Node) -> Range | None:
     low, high = (range_of(b, item) for item in node.inputs[1:3])
-    return None if low is None or high is None else (low[0], high[1])
+    if low is None or high is None:
+        return None
+    # The result is the maximum if the minimum is above it.
+    return high if at_most(high[1], low[0]) else (low[0], high[1])
 
 
 def _selected(b: JaxBuilder, node: Node) -> Range | None:

@@ -45,7 +45,8 @@ def _of_overlaps(boxes: Any, **limits: Any) -> Any:
     return tf.raw_ops.NonMaxSuppressionWithOverlaps(overlaps=overlaps, score_threshold=0.0, **limits)
 
 
-TRAPS.rows(*_ROWS)(
+# Sizes that are known when the program runs cannot exist in loops of JAX.
+TRAPS.rows(*_ROWS, errors={"jax": "compiles loops and branches, so it has to know all sizes"})(
     branch_by_kept_boxes=_by_kept_boxes(tf.raw_ops.NonMaxSuppression, iou_threshold=0.5),
     branch_by_kept_boxes_of_version_2=_by_kept_boxes(tf.raw_ops.NonMaxSuppressionV2, iou_threshold=0.5),
     branch_by_kept_boxes_of_overlaps=_by_kept_boxes(_of_overlaps, overlap_threshold=0.5),
