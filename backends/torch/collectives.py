@@ -206,7 +206,7 @@ _wait_counts: Counter[str] = Counter()
 # The processes meet at the default store, because gloo ends a process whose exchange the others do not
 # expect.
 def _wait_for_others(group: Any) -> None:
-    """Wait until every process of ``group`` has called this function as often as this process."""
+    """Wait until every process of ``group`` has called this function for ``group`` as often as this one."""
     store, name = dist.distributed_c10d._get_default_store(), group.group_name
     _wait_counts[name] += 1
     key = f"graph_compiler/{name}/{_wait_counts[name]}"

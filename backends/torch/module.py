@@ -174,7 +174,7 @@ class _GraphCaller(torch.nn.Module):
     def _compiled_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any] | None:
         """Return ``(result,)`` of a call that ``torch.compile`` traces, or None if it has to run eagerly.
 
-        Write what the graph changes to the tensors of this module.
+        The state that the call changes is copied into the tensors of this module.
         """
         held = self._own_tensors()
         if (
@@ -211,7 +211,7 @@ class _GraphCaller(torch.nn.Module):
 
 
 class SharingGraphModule(_GraphCaller):
-    """Module that calls a graph with the graph's own tensors, registered under their original names."""
+    """Module that calls a graph, and registers the graph's own tensors under their original names."""
 
     def __init__(self, graph: Any) -> None:
         super().__init__(graph)
@@ -370,7 +370,10 @@ _ANY = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
 def _with_original_signature(base: type[_GraphCaller], graph: Any) -> Any:
-    """Return a subclass of ``base`` with a name and signature like the original's, where they are known."""
+    """Return a subclass of ``base`` whose ``forward`` shows the names of the arguments where they are known.
+
+    The subclass has the class name of an original that is a torch module.
+    """
     # Exporters of torch and others read argument names from the signature.
     forward = FunctionType(base.forward.__code__, base.forward.__globals__, "forward")
     forward.__doc__ = base.forward.__doc__

@@ -43,7 +43,7 @@ _AUTOCAST = ("cpu", "cuda")
 
 
 def on_device_of_inputs(function: Callable[..., Any], graph: Graph, program: Any) -> Callable[..., Any]:
-    """Return ``function``, wrapped where it has to use the device of its inputs or avoid autocast."""
+    """Return ``function``, wrapped if it has to use the device of its inputs or avoid autocast."""
     if graph.demands.casts_are_written:
         function = _without_autocast(function)
     leading = program.arguments
@@ -121,9 +121,9 @@ _KEYWORDS = {"a": "input", "x": "input", "axis": "dim"}
 
 
 class CorrectForwardMode(TorchFunctionMode):
-    """Context manager that avoids operations whose forward mode in torch is wrong.
+    """Context manager that replaces or refuses operations whose forward mode in torch is wrong.
 
-    Functions in ``WRONG_FORWARD_MODE`` raise ``NotImplementedError``.
+    A refused operation raises ``NotImplementedError``.
     """
 
     def __torch_function__(
@@ -314,7 +314,7 @@ VIEWS = frozenset({
 
 
 def copy_aliased_outputs(graph: Graph) -> tuple[Graph, bool]:
-    """Return ``graph`` with copies of results that may be overwritten, and True if there are such copies."""
+    """Return ``graph`` with copies of what later writes could overwrite, and True if it was changed."""
     return copy_overwritten(graph, VIEWS)
 
 

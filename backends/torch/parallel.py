@@ -361,7 +361,7 @@ def _distribute_like(like: Any, array: Any) -> Any:
 
 
 def replicate_state(held: StepState, make: Make, group: Any) -> StepState:
-    """Return a copy of the training state ``held``, with the parameters of process 0 of ``group``.
+    """Copy the training state ``held``, with the parameters of process 0 of ``group`` and a new seed.
 
     All processes of the group have to call this function.
     """

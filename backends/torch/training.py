@@ -296,7 +296,7 @@ def _same_options(item: Any) -> Make:
 
 
 def _option_names(cls: type) -> set[str]:
-    """Return the parameter names of the constructor of ``cls``, and of those that it may pass options to."""
+    """Return the option names of the constructor of ``cls``, and of those that it may pass options to."""
     names: set[str] = set()
     for constructor in (vars(each)["__init__"] for each in cls.__mro__ if "__init__" in vars(each)):
         parameters = inspect.signature(constructor).parameters

@@ -103,7 +103,7 @@ def _with_mean(
     mean: Callable[[Any, Mapping[str, Any]], Any],
     is_composed: Callable[[Mapping[str, Any]], bool],
 ) -> Callable[..., Any]:
-    """Wrap ``loss`` so that ``mean`` averages its elements where torch's own mean would be wrong."""
+    """Wrap ``loss`` so that ``mean`` is its default reduction, unless ``is_composed`` accepts the options."""
     signature = inspect.signature(loss)
 
     @functools.wraps(loss)

@@ -39,7 +39,7 @@ def kron(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
 
 
 def broadcast_einsum(equation: str, *arrays: tf.Tensor) -> tf.Tensor:
-    """Compute ``tf.einsum``, where axes of static size 1 broadcast to axes of the same label.
+    """Compute ``tf.einsum``, where axes of static size 1 broadcast between arrays by label.
 
     ``equation`` contains ``->``.
     """
@@ -96,7 +96,7 @@ def greatest(x: tf.Tensor, axis: Any, keepdims: bool = False) -> tf.Tensor:
 
 
 def condition_number(x: tf.Tensor, *, ord: float | str = 2) -> tf.Tensor:
-    """Compute the condition number of the matrices in the last two axes, which is 0 for empty matrices.
+    """Compute the condition number of the matrices in the last two axes.
 
     ``ord`` is the order of the matrix norm: "fro", "nuc", 2, -2, 1, -1, inf or -inf.
     """
@@ -113,7 +113,7 @@ def singular_cutoff(x: tf.Tensor, largest: tf.Tensor, rtol: Any, atol: Any) -> t
     """Return the larger of ``atol`` and ``rtol * largest``, up to which singular values count as zero.
 
     ``largest`` is the largest singular value of ``x``. If ``rtol`` and ``atol`` are None, ``rtol`` is the
-    machine epsilon times the longer side of ``x``.
+    machine epsilon times the longer side of ``x``. If just one of them is None, it counts as 0.
     """
     if rtol is None and atol is None:
         epsilon = 2.0**-52 if x.dtype in (tf.float64, tf.complex128) else 2.0**-23
@@ -125,7 +125,7 @@ def singular_cutoff(x: tf.Tensor, largest: tf.Tensor, rtol: Any, atol: Any) -> t
 def matrix_rank(x: tf.Tensor, rtol: Any = None, atol: Any = None, *, hermitian: bool = False) -> tf.Tensor:
     """Count the singular values above the cutoff that ``rtol`` and ``atol`` set (``singular_cutoff``).
 
-    With ``hermitian``, the matrices are Hermitian, and only their lower triangles are read.
+    With ``hermitian``, the lower triangles of ``x`` define Hermitian matrices.
     """
     values = tf.abs(eigh(x)[0]) if hermitian else tf.linalg.svd(x, compute_uv=False)
     values = tf.math.real(values)
@@ -138,7 +138,7 @@ def pinv(x: tf.Tensor, rtol: Any = None, atol: Any = None, *, hermitian: bool = 
     """Compute the pseudo-inverse of the matrices ``x``.
 
     Singular values up to the cutoff that ``rtol`` and ``atol`` set (``singular_cutoff``) are treated as zero.
-    With ``hermitian``, the matrices are Hermitian, and only their lower triangles are read.
+    With ``hermitian``, the lower triangles of ``x`` define Hermitian matrices.
     """
     if hermitian:
         values, left = eigh(x)

@@ -184,7 +184,7 @@ def grouped_query_attention(
 
 
 def padded_embedding(weight: tf.Tensor, indices: tf.Tensor, padding_idx: int) -> tf.Tensor:
-    """Look up rows of ``weight``; no gradient reaches the row ``padding_idx``."""
+    """Look up rows of ``weight``, without a gradient for indices equal to ``padding_idx``."""
     rows = tf.gather(weight, indices)
     return tf.where((indices == padding_idx)[..., None], tf.stop_gradient(rows), rows)
 
@@ -198,10 +198,11 @@ def embedding_bag(
     padding_idx: int | None,
     include_last_offset: bool,
 ) -> tf.Tensor:
-    """Reduce the rows of ``weight`` in the bags ``indices[offsets[i]:offsets[i + 1]]`` by ``mode``.
+    """Look up rows of ``weight``, and reduce those of each bag of ``indices`` by ``mode``.
 
-    ``mode`` is "sum", "mean" or "max". ``per_sample_weights`` are factors of the rows. Indices equal to
-    ``padding_idx`` are ignored.
+    ``offsets`` are the starts of the bags; with ``include_last_offset``, the last of them is the end of the
+    last bag. ``mode`` is "sum", "mean" or "max". ``per_sample_weights`` are factors of the rows. Indices
+    equal to ``padding_idx`` are ignored.
     """
     starts = tf.cast(offsets[:-1] if include_last_offset else offsets, tf.int64)
     bags = tf.size(starts, tf.int64)
@@ -432,7 +433,7 @@ def group_norm(
 ) -> tf.Tensor:
     """Normalize each group of channels of each sample over its channels and the spatial axes.
 
-    Channels are on ``axis``, which is not negative.
+    Channels are on ``axis``, which is positive.
     """
     shape, rank = sizes(x), len(x.shape)
     grouped = tf.reshape(widened(x), [*shape[:axis], groups, shape[axis] // groups, *shape[axis + 1 :]])
@@ -455,7 +456,7 @@ def instance_norm(
 ) -> tf.Tensor:
     """Normalize each channel of each sample over the spatial axes.
 
-    Channels are on ``axis``, which is not negative.
+    Channels are on ``axis``, which is positive.
     """
     rank = len(x.shape)
     weight, bias = (

@@ -359,8 +359,7 @@ def adaptive_max_pool_with_indices(x: tf.Tensor, space: Sequence[Any]) -> tuple[
 def fractional_starts(samples: tf.Tensor, n: Any, windows: Any, kernel: Any) -> tf.Tensor:
     """Return the start indices [.., windows] of fractional pooling windows along an axis of size ``n``.
 
-    The numbers ``samples`` [..], in [0, 1), determine where the windows start. The last window ends at the
-    end of the axis.
+    ``samples`` [..] are random numbers in [0, 1). The last window ends at the end of the axis.
     """
     last = tf.cast(tf.fill([*sizes(samples), 1], n - kernel), tf.int32)
     if windows == 1:
@@ -377,8 +376,8 @@ def fractional_max_pool(
 ) -> tuple[tf.Tensor, tf.Tensor]:
     """Return the maxima over fractional pooling windows, and their row-major indices in the spatial axes.
 
-    Along spatial axis ``i``, there are ``space[i]`` windows of ``kernel[i]`` elements. The numbers
-    ``samples``, in [0, 1), determine where they start.
+    Along spatial axis ``i``, there are ``space[i]`` windows of ``kernel[i]`` elements. ``samples`` are random
+    numbers in [0, 1).
     """
     # In torch, the samples of two axes are in reverse order, and those of three axes in the order of the
     # axes.
@@ -510,7 +509,7 @@ def interpolate_bytes(
     antialias: bool,
     first: int,
 ) -> tf.Tensor:
-    """Resample the axes of uint8 ``x`` from ``first`` on to the sizes ``space``, in fixed point.
+    """Resample ``len(space)`` axes of uint8 ``x``, from ``first`` on, to the sizes ``space`` in fixed point.
 
     The result is rounded after each axis.
     """
@@ -536,7 +535,7 @@ def interpolate(
     antialias: bool = False,
     layout: str = "channels_first",
 ) -> tf.Tensor:
-    """Resample the spatial axes of ``x`` to ``space``. The dtype is preserved.
+    """Resample the spatial axes of ``x`` to ``space``.
 
     These are the last axes, or for the ``layout`` "channels_last" those before the last. ``method`` is
     "nearest", "nearest-exact", "linear", "cubic", or, with ``antialias``, "lanczos".

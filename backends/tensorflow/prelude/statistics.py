@@ -419,8 +419,8 @@ def histc(x: tf.Tensor, *, bins: int, min: float, max: float) -> tf.Tensor:
 def histogram_bin_edges(x: tf.Tensor, *, bins: int, range: tuple[float, float] | None = None) -> tf.Tensor:
     """Return the ``bins + 1`` edges of bins of equal width over ``range``.
 
-    It defaults to the range of ``x``, or (0, 1) if ``x`` is empty. A range of a single number is widened by
-    0.5 on both sides.
+    It defaults to the range of ``x``, or (0, 1) if ``x`` is statically empty. A range of a single number is
+    widened by 0.5 on both sides.
     """
     if range is not None:
         low, high = (tf.constant(end, x.dtype) for end in range)
@@ -583,9 +583,9 @@ def random_binomial(key: tf.Tensor, count: tf.Tensor, probability: tf.Tensor) ->
 
 
 def random_categorical(key: tf.Tensor, weights: tf.Tensor, samples: Any, replacement: bool) -> tf.Tensor:
-    """Sample indices along the last axis with probabilities proportional to ``weights``.
+    """Sample ``samples`` indices of the last axis, weighted by ``weights``.
 
-    ``samples`` indices come from each row. Without ``replacement``, the indices of a row differ.
+    The samples of a row are on the last axis. Without ``replacement``, they differ.
     """
     logits = tf.math.log(weights)
     # The index of the largest sum with Gumbel noise is a sample with these probabilities.

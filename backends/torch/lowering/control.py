@@ -254,7 +254,7 @@ def _saved_values(derivative: Derivative, rule: Rule) -> list[Value]:
 
 
 def _divided(derivative: Derivative, rule: Rule) -> tuple[list[Value], list[Value]]:
-    """Return the values to save for the backward pass: those that are Python numbers, and the tensors."""
+    """Return the values to save for the backward pass: those that are read as numbers, and the others."""
     saved, read = _saved_values(derivative, rule), _numbers_read(derivative.rule)
     return [value for value in saved if value in read], [value for value in saved if value not in read]
 
