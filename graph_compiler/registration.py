@@ -51,7 +51,7 @@ class Traits:
         code that reads a value.
     forwarding_packages: packages whose decorators are taken to pass on positional and keyword arguments
         alike, except for arguments that the code of the decorator names.
-    values: module and name of classes that are compared by value, because their objects never change.
+    values: module and name of classes that are compared by value, because their objects cannot change.
     results: prefixes of modules that are imported if a saved file names one of their classes.
     tracking: prefixes of modules with containers that the framework puts in place of the user's.
     copies: bare names of recorded calls that only copy an array.
@@ -87,7 +87,7 @@ class Entry:
 
     name: name under which the framework is registered.
     module: module to import when the framework is used, or ``module:object``.
-    packages: top-level packages of the framework, the first of which must be installed.
+    packages: top-level packages with the framework's code, the first of which must be installed.
     aliases: other names that users call the framework by.
     install: the command that installs the framework; empty for ``pip install`` with its first package.
     """
@@ -129,10 +129,9 @@ class FrontendEntry(Entry):
 
     Its module implements :class:`graph_compiler.contracts.Frontend`.
 
-    libraries: packages of models. Code that refers to one of them, or of ``packages``, is written in the
-        framework.
+    libraries: packages of models. Code that refers to one of them may be taken for code of the framework.
     computing: for each package that computes with one of several frameworks, such as Keras, a function that
-        returns the name of the framework in use.
+        returns the name of the framework whose code it counts as.
     traits: properties of code written in the framework.
     target: default target of ``transpile``; None if there is none.
     parts: further packages that count as frameworks' code, such as SciPy. Code that names them may be written
@@ -183,7 +182,7 @@ class Registry(Generic[E]):
         return {**self.own, **self._others}
 
     def all(self) -> dict[str, E]:
-        """Return all entries. The first call reads the entry points of other packages."""
+        """Return the entries, including those of entry points, which the first call reads."""
         if not self._is_read:
             from importlib.metadata import entry_points
 
@@ -295,7 +294,7 @@ def entry_method(item: Any, otherwise: Any = None) -> Any:
 
 
 def is_module(item: Any) -> bool:
-    """Return True if ``item`` has an attribute of the trait ``module_marks``, such as ``state_dict``.
+    """Return True if ``item`` has an attribute named in the trait ``module_marks``, such as ``state_dict``.
 
     >>> is_module([])
     False

@@ -117,7 +117,7 @@ _CLASS, _VERSION = (
 
 
 def memory_versions(dicts: Dicts, objects: Sequence[Any], words: Sequence[Words] = ()) -> Versions:
-    """Return versions that are read directly from memory. Call it only if :data:`is_readable` is True.
+    """Return versions that are read directly from memory. Use it for dicts only if :data:`is_readable`.
 
     >>> held = {"step": 1}
     >>> read = versions_read_by(lambda: list(held.items()))
@@ -307,10 +307,10 @@ class EnvironmentGuard(NamedTuple):
     text: the expression, with a pair of braces for each item.
     items: objects that fill the braces.
     what: description for messages.
-    of: the dict whose entries are all that the expression depends on; None if there is no such dict.
-    class_of: the object whose class is all that the expression depends on; None if there is no such object.
-    words: words of memory, one of which changes if anything changes that the expression depends on; None if
-        there are no such words.
+    of: a dict whose entries are all that the expression depends on, if one is known.
+    class_of: an object whose class is all that the expression depends on, if one is known.
+    words: words of memory, one of which changes if anything changes that the expression depends on, if such
+        words are known.
     is_thread_mode: True for a mode that the framework stores per thread.
     """
 
@@ -339,7 +339,7 @@ class EnvironmentGuard(NamedTuple):
         return f"{self.what} was {shortened(repr(self.items[-1]))} when recorded and is {shown} now"
 
     def _compared(self) -> EnvironmentGuard | None:
-        """Return the expression that the guard compares with its last item, or None if that is unknown."""
+        """Return the part of the guard in front of its last item, or None if it is no known comparison."""
         if self.items and self.items[0] is is_same:
             return EnvironmentGuard(self.text.removeprefix("{}(").removesuffix(", {})"), self.items[1:-1])
         for compared, end in (("", " is {}"), ("len(", " == {}")):
@@ -349,9 +349,9 @@ class EnvironmentGuard(NamedTuple):
 
 
 class Derived(Protocol):
-    """Object that is computed from entries of ``dicts``; ``refresh`` computes it again.
+    """Object that may depend on entries of ``dicts``; ``refresh`` brings it up to date.
 
-    fits: returns False if the variant was recorded for something else than the object holds now.
+    fits: returns False if the object no longer has properties for which a variant was recorded.
     """
 
     dicts: list[dict[Any, Any]]
@@ -364,7 +364,7 @@ class Derived(Protocol):
 class Condition(NamedTuple):
     """Expression over names, and the objects bound to them.
 
-    It is false, or raises one of :data:`GONE`, if a guard does not hold.
+    Its evaluation may raise one of :data:`GONE`, which means that a guard does not hold.
     """
 
     text: str
@@ -400,7 +400,7 @@ def condition(
 ) -> Condition:
     """Return the condition that all ``guards`` hold. If it is true, ``derived`` has been refreshed as needed.
 
-    With ``versions_of``, guards whose versions have not changed are not evaluated again.
+    With ``versions_of``, guards that have versions may be skipped while no version changes.
 
     >>> held = {"step": 1}
     >>> step = EnvironmentGuard("{}[{}] == {}", (held, "step", 1), of=held)
@@ -525,9 +525,9 @@ def same_guard(
 
 
 def is_same(item: Any, before: Any) -> bool:
-    """Return True if ``item`` is the object ``before``, or if ``before`` is an atom that is equal to it.
+    """Return True if ``item`` is ``before``, or if ``before`` is an atom and ``same_static`` holds for both.
 
-    Atoms are objects of the classes in ``ATOMS`` and tuples of these, and are compared by ``same_static``.
+    Atoms are objects of the classes in ``ATOMS`` and tuples of these.
 
     >>> is_same(2.0, 1.0 + 1.0), is_same(2, 2.0), is_same([], []), is_same((1, "a"), tuple([1, "a"]))
     (True, False, False, True)
@@ -596,7 +596,10 @@ class EnvironmentGuards:
         )
 
     def with_derived(self, derived: Derived, what: str) -> EnvironmentGuards:
-        """Return these guards, and one that ``derived`` fits, whose message calls it ``what``."""
+        """Return these guards and one that ``derived`` fits, with ``derived`` as the object to refresh.
+
+        ``what`` describes ``derived`` in messages.
+        """
         fits = EnvironmentGuard("{}()", (derived.fits,), what)
         return EnvironmentGuards([*self._guards, fits], self._versions_of, (derived,))
 

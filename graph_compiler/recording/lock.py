@@ -17,7 +17,7 @@ from .state.places import Reserved
 class _Stage:
     """Progress of the newest conversion, for messages.
 
-    name: name of the stage; empty before a conversion and after :meth:`end`.
+    name: name of the stage, or empty.
     calls: recorded calls, whose number is shown.
     """
 

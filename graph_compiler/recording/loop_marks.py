@@ -1,7 +1,6 @@
-"""Marks on the iterations of loops of the user's code whose trip count is symbolic.
+"""Marks on the iterations of loops of the user's code (:class:`LoopMarker`).
 
-:class:`LoopMarker` marks the iterations, and :func:`loop_shims` replaces ``range``, ``enumerate``, ``zip``
-and ``reversed`` for that.
+:func:`loop_shims` returns replacements of ``range``, ``enumerate``, ``zip`` and ``reversed`` for that.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ _DEEPEST = 3
 
 
 def counting_arguments(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> frozenset[TreePath]:
-    """Return the paths in ``(args, kwargs)`` of numbers that may be trip counts in ``function``."""
+    """Return paths in ``(args, kwargs)`` of numbers that may be trip counts in ``function``."""
     if _NUMBERS.isdisjoint(map(type, (*args, *kwargs.values()))):
         return frozenset()
     function = function if isinstance(function, types.FunctionType) else entry_method(function, function)
@@ -154,8 +153,8 @@ class LoopCallbacks(NamedTuple):
     """Callbacks of a frontend for marking loops.
 
     library: name of the module whose functions express the loop (``"jax.numpy"``).
-    value_of(item): the value of an array of the recording and a key that compares its properties beyond
-        shape, dtype and elements (such as ``requires_grad``); None for any other object.
+    value_of(item): the value of an array, and a key that compares further properties of it (such as
+        ``requires_grad``); None for other objects.
     expression_of(item): the size behind a symbolic number; any other item unchanged.
     made(size): the symbolic number for a size.
     here(): the source location of the user's code.
@@ -175,9 +174,8 @@ class LoopCallbacks(NamedTuple):
 class LoopMarker:
     """Marker of the iterations of Python loops that have a symbolic trip count or an array as condition.
 
-    A mark stores where an iteration begins in the recording, and what the variables of the loop refer to
-    there. The constructor sets ``recorder.loops``, and the marked loops are added to
-    ``recorder.graph.loops``.
+    A mark stores a point of the recording, and what the variables of the loop refer to there. The constructor
+    sets ``recorder.loops``, and the marked loops are added to ``recorder.graph.loops``.
 
     steps: the loop of each loop index.
     """
@@ -216,7 +214,7 @@ class LoopMarker:
     def run(self, frame: FrameType, steps: MarkedItems) -> Any:
         """Return an iterator over ``steps`` that marks the iterations of the ``for`` that ``frame`` begins.
 
-        Return None if the loop cannot be marked, and ``steps`` itself if it is the argument of another shim.
+        Return ``steps`` itself if another shim can take it, and None if the loop cannot be marked.
         """
         if not self._may_be_marked(steps):
             return None
@@ -384,7 +382,7 @@ class LoopMarker:
 
     # ------------------------------------------------------------------------------ loop indices
     def needs_no_guard(self, size: Size, origin: Origin) -> bool:
-        """Return True if ``size`` is a condition on indices of running loops that needs no guard here."""
+        """Return True if ``size`` is a condition on loop indices that needs no guard here, and note it."""
         open_ = (loop for loop in self._running if loop.is_open and loop.marks)
         running = {loop.marks[-1].index: loop for loop in open_ if loop.marks[-1].index is not None}
         read = {symbol.source for symbol in size.symbols()} & self.steps.keys()

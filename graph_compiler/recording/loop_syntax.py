@@ -46,7 +46,7 @@ class Found:
 
 
 class Conditions(NamedTuple):
-    """Conditions that the test of a ``while`` joins by ``and`` or ``or``.
+    """Conditions that make up the test of a ``while``, joined by ``and`` or by ``or``.
 
     negated: for each condition, True if it is under ``not``; empty if the test has another form.
     any_of: True if the conditions are joined by ``or``.
@@ -57,7 +57,7 @@ class Conditions(NamedTuple):
 
 
 def for_over(frame: FrameType) -> Found | None:
-    """Return the ``for`` loop whose iterable the current instruction of ``frame`` produces, or None."""
+    """Return the ``for`` loop that ``frame`` is about to begin, or None."""
     around = _around(frame.f_code, frame.f_lasti)
     # In Python 3.11 this instruction has the position of the whole loop.
     begins = _OPNAME[frame.f_code.co_code[frame.f_lasti]] == "GET_ITER"

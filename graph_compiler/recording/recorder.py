@@ -335,7 +335,7 @@ class Recorder:
 def is_subclassed(item: Any) -> bool:
     """Return True for an instance of a proper subclass of int, float, complex or str.
 
-    Return False for bools, NumPy's scalars and symbolic numbers, some of which are such instances.
+    Bools, NumPy's scalars and symbolic numbers are excepted.
     """
     cls = type(item)
     return (

@@ -23,7 +23,7 @@ _MOST_LETTERS = 300
 
 @dataclass(frozen=True)
 class AbandonedWay:
-    """Record of a failed attempt to make a graph.
+    """Record of a failed attempt, such as one to record numbers as symbols.
 
     way: description of the attempt.
     problem: class of the exception and beginning of its text.
@@ -49,7 +49,10 @@ def log_abandoned_way(name: str, way: str, problem: BaseException) -> AbandonedW
 
 
 def place_of_problem(problem: BaseException) -> str:
-    """Return the file and line to which ``problem`` is attributed, in the user's code if possible."""
+    """Return the file and line to which ``problem`` is attributed, or "an unknown line".
+
+    Lines of the user's code are preferred.
+    """
     frames = [
         (owner_of_frame(frame), frame.f_code.co_filename, line)
         for frame, line in traceback.walk_tb(problem.__traceback__)
@@ -192,7 +195,7 @@ class Recording:
     places: locations outside the arguments that hold state.
     opened: True if another recording, with numbers as constants, is worth trying if this one cannot be
         turned into a variant.
-    gave_up: ways of recording that were tried before and failed.
+    gave_up: failed attempts to record the function or parts of it.
     """
 
     graph: Graph

@@ -61,9 +61,8 @@ def search_recording(
 ) -> Recording:
     """Return the recording of the first attempt that neither refutes a hypothesis nor raises.
 
-    After a ``Refutation``, its hypotheses are tried; after an exception, those of the first function in
-    ``give_up`` that returns some. Raise ``TracingError`` with the text of ``too_many`` after ``most``
-    refutations.
+    After a ``Refutation``, its hypotheses are tried; after an exception, functions in ``give_up`` may return
+    others. Raise ``TracingError`` with the text of ``too_many`` after ``most`` refutations.
 
     name: name of the graph in the log.
 

@@ -1,6 +1,6 @@
 """Functions that the rewritten statements of a traced function call, and the decorator ``trace``.
 
-They run a statement as Python does if its values are known, and record regions otherwise.
+They run a statement as Python does if its values are known, and may record it as regions otherwise.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ _Block = Callable[..., Any]
 
 
 class SizeCondition:
-    """Comparison of sizes in a ``while`` condition, which adds a guard only when its truth value is read."""
+    """Comparison in the condition of a ``while`` that is evaluated when its truth value is read."""
 
     def __init__(self, compare: Callable[[], Any]) -> None:
         self._compare = compare
@@ -98,8 +98,8 @@ class SizeCondition:
 class Statements:
     """Runtime of traced functions, whose rewritten statements call its methods.
 
-    checkpoint: True recomputes each iteration of a ``scan`` in the backward pass.
-    outside: closure cells that traced functions were defined with, by id.
+    checkpoint: True asks the backward pass of a ``scan`` to recompute iterations.
+    outside: closure cells of the functions before they were rewritten, by id.
     """
 
     def __init__(self, checkpoint: bool = False) -> None:
@@ -114,8 +114,8 @@ class Statements:
     ) -> None:
         """Run an ``if``, or record it as a ``branch``.
 
-        ``given`` are the assigned variables that may be read after the ``if``. Variables in ``guarded`` may
-        be unassigned after one block.
+        ``given`` are variables that a block may assign and that may be read later. Variables in ``guarded``
+        may be unassigned after one block.
         """
         found = regions_of(test)
         if found is None:
@@ -182,7 +182,7 @@ class Statements:
         return not item if found is None else found.negated(found.truth(item))
 
     def compared(self, symbol: str, left: Any, right: Any) -> Any:
-        """Run a comparison in the condition of a ``while``, or return a ``SizeCondition`` to run later."""
+        """Compare ``left`` and ``right``, or return a ``SizeCondition`` that does so when it is tested."""
         compare = getattr(operator, symbol)
         if (
             self._is_probing
@@ -203,10 +203,10 @@ class Statements:
 
     # ------------------------------------------------------------------------------ loops
     def while_(self, test: Any, body: Any, exits: Any, guarded: Sequence[str]) -> None:
-        """Run a ``while`` in Python until values or sizes decide whether it goes on, and then record it.
+        """Run a ``while`` in Python, or record it as a loop once values or sizes decide whether it goes on.
 
         ``exits()`` returns flags that end the loop, besides ``test``; ``exits`` is None if there are none.
-        ``guarded`` are variables that are read after the loop only if one of the flags is set.
+        Variables in ``guarded`` may be unassigned after a loop that none of the flags has ended.
         """
         while True:
             found = regions()
@@ -249,8 +249,8 @@ class Statements:
     def for_(self, items: Any, body: Any, exits: Any, guarded: Sequence[str], position: Position) -> None:
         """Run a ``for`` in Python, with marked iterations, or as a recorded loop.
 
-        ``position`` is the location of the loop in the file; ``exits`` and ``guarded`` are as in
-        :meth:`while_`.
+        ``position`` is the location of the loop in the file, or ``NOWHERE``; ``exits`` and ``guarded`` are as
+        in :meth:`while_`.
         """
         found = regions()
         source = None if found is None else source_of(found, items)
@@ -327,7 +327,7 @@ class Statements:
         guarded: Sequence[str],
         position: Position,
     ) -> None:
-        """Record a loop from iteration ``first`` on, and fall back to Python where that is possible."""
+        """Record a loop from iteration ``first`` on; if that fails, run it in Python where possible."""
         place, is_size = _place(), found.is_size(length)
 
         def region(has_rows: bool) -> None:
@@ -351,7 +351,7 @@ class Statements:
     def _left_by_values(
         self, found: Regions, source: Source, length: int, body: Any, exits: Any, guarded: Sequence[str]
     ) -> bool:
-        """Record a loop that values may end in its first iteration, and return True if that succeeds."""
+        """Record a loop that values may end, and return True if that succeeds."""
         # A flag that values have set before may leave the loop without an iteration.
         flags, is_left = _flags(exits)
         if flags or is_left:
@@ -413,10 +413,9 @@ class Statements:
         return result if found is None else found.given_back(result)
 
     def call(self, function: Any, is_nested: bool = False) -> Any:
-        """Return what to call instead of ``function``, such as the traced form of a function of the user.
+        """Return ``function``, or what to call in its place, such as its traced form.
 
-        ``is_nested`` is True if other calls compute the arguments, because these may return lists that loops
-        have appended to.
+        ``is_nested`` is True if an argument contains a call, which may return a list that loops append to.
         """
         found = regions()
         if found is None:
@@ -528,7 +527,7 @@ def _user_frame() -> FrameType | None:
 
 
 def trace(function: Callable[..., Any] | None = None, *, checkpointing: bool | str = False) -> Any:
-    """Mark a function whose ``if``, ``while`` and ``for`` on values are recorded as operations of the graph.
+    """Rewrite a function so that its ``if``, ``while`` and ``for`` on values can be recorded as operations.
 
     An ``if`` can become a ``branch`` with both sides recorded, and a loop a ``while_loop`` or ``scan``.
     ``and``, ``or``, ``not``, ``assert``, conditional expressions, ``break``, ``continue``, early ``return``

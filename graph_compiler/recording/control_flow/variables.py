@@ -25,9 +25,10 @@ _DEEPEST = 4
 
 
 class AppendableList:
-    """Base of lists that accept new items while a loop is recorded.
+    """Base of lists that recorded loops append to.
 
-    Other operations are those of the list that :meth:`plain` returns, unless a subclass defines them.
+    Operations that are not defined here or in a subclass are mostly those of the list that :meth:`plain`
+    returns.
 
     parts: items and ``StackedItems``.
     """
@@ -99,9 +100,9 @@ for _name in _BY_ITEMS:
 
 
 def plain(item: Any, depth: int = 0) -> Any:
-    """Replace ``AppendableList`` objects by plain lists in ``item``, and in plain containers in it.
+    """Return ``item`` with plain lists in place of ``AppendableList`` objects, also in containers in it.
 
-    Four levels of containers are searched. Lists and dicts are changed in place.
+    Four levels of tuples, lists and dicts are searched. Lists and dicts are changed in place.
     """
     if isinstance(item, AppendableList):
         return item.plain()
@@ -132,16 +133,13 @@ UNDEFINED = _Undefined()
 
 
 class ContentsDiffer(TracingError):
-    """Error for a variable that a loop cannot carry.
-
-    It has no form and kind that fit all iterations, or needs a value before the loop and has none.
-    """
+    """Error for a variable that a loop cannot carry."""
 
 
 class ClosureCells:
-    """Closure cells of the functions of some blocks, to read and write the variables in them.
+    """Access to variables in the closure cells of functions that are blocks of a statement.
 
-    cells: the cells to read and write, by name: at first those that the functions assign or delete.
+    cells: the cells to read and write, by name; at first those that the functions assign or delete.
     """
 
     def __init__(self, *functions: types.FunctionType) -> None:
@@ -187,7 +185,7 @@ class ClosureCells:
         return {name: item for name, item in found.items() if type(item) is list}
 
     def growing(self, outside: Container[int]) -> dict[str, Any]:
-        """Return the lists that the blocks append to and that a recorded loop may extend, by variable.
+        """Return the lists that a recorded loop may extend by ``append`` or ``extend``, by variable.
 
         ``outside`` contains the ids of closure cells whose lists are left out.
         """
@@ -310,7 +308,7 @@ def flatten_containers(item: Any) -> tuple[ContainerForm, list[Any]]:
 class VariableLeaf:
     """Leaf of the value of a variable.
 
-    kind: dtype and shape; None if the leaf is neither an array nor a number.
+    kind: dtype and shape; None if they are unknown.
     """
 
     item: Any
@@ -370,7 +368,7 @@ def _kind(regions: Regions, item: Any) -> ArrayKind | None:
 
 
 def common_kind(leaf: VariableLeaf, other: VariableLeaf) -> ArrayKind | None:
-    """Return the kind to which both leaves can be converted, or None."""
+    """Return the kind of a variable that holds one leaf or the other, or None if there is none."""
     one, two = leaf.kind, other.kind
     # No array dtype can hold a number of the dtype "object".
     if one is None or two is None or "object" in (one.dtype, two.dtype):

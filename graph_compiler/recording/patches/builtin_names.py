@@ -1,6 +1,6 @@
 """Shims for ``int``, ``float``, ``complex``, ``len`` and ``type`` in the modules of the user's functions.
 
-The builtins require Python numbers, which symbolic numbers are not, and ``type`` of a proxy should be the
+The builtins return Python numbers, which symbolic numbers are not, and ``type`` of a proxy should be the
 class that it represents.
 """
 

@@ -148,7 +148,7 @@ def _globals(reads: GlobalReads, space: dict[str, Any]) -> Callable[[], dict[str
 def _running(
     mode: str, run: Callable[..., Any]
 ) -> Callable[[GlobalReads, dict[str, Any]], Callable[..., Any]]:
-    """Return a maker of shims for ``eval`` or ``exec`` that note the globals named in the executed code."""
+    """Return a maker of shims for ``eval`` or ``exec``, which note globals that the executed code names."""
 
     def shim(reads: GlobalReads, space: dict[str, Any]) -> Callable[..., Any]:
         def noted(source: Any, globals: Any = None, locals: Any = None, /, **kwargs: Any) -> Any:

@@ -24,7 +24,7 @@ class Symbols(NamedTuple):
     is_symbolic(item): True for a symbolic number.
     opened(args): the expressions of the arguments, or None if the function must receive plain numbers.
     made(function, operands): the symbolic number for a function of expressions.
-    number_of(item): the number in an array of one element, if it can be read; any other item unchanged.
+    number_of(item): the number that can be read from an array; otherwise the item itself, or None.
     length_of(item): the size that ``len`` of an array returns, or None.
     is_recorded(item): True for a number that stays an array of the recording.
     call(name, original, args): the result of a recorded call with such numbers; NotImplemented if it
@@ -43,7 +43,7 @@ class Symbols(NamedTuple):
 def _numbers(symbols: Symbols, args: Iterable[Any]) -> list[Any]:
     """Return ``args`` as a list, with arrays of one element replaced by numbers, if these can be read.
 
-    Lists, tuples and iterators in it become lists, whose items are replaced, too.
+    Lists, tuples and iterators in ``args`` become lists, whose items are replaced, too.
     """
     # An iterator can be read only once.
     given = [list(item) if isinstance(item, Iterator) else item for item in args]
@@ -89,7 +89,7 @@ def _called(
     *args: Any,
     **kwargs: Any,
 ) -> Any:
-    """Call ``original``, record the call, or return a symbolic number, as the arguments require.
+    """Call ``original`` or ``compose``, record the call, or return a symbolic number, as ``args`` require.
 
     by_count: names of the function in ``FUNCTIONS`` of ``sizes``, by number of arguments.
     """

@@ -126,7 +126,7 @@ class Session:
 
     trace: the frontend's object for its own patches.
     symbols: callbacks for symbolic numbers; None if there are none.
-    outside(): context in which the framework computes immediately and records nothing.
+    outside(): context for code that is not to be recorded.
     concrete(array): an array with elements for a proxy.
     hold(graph, arrays): turns the parameters of a graph that the function calls into parameters of the
         recording, and returns the arrays that represent them by name; None if that is impossible.
@@ -167,7 +167,7 @@ class Session:
     def guards(self) -> list[EnvironmentGuard]:
         """Return guards for the calls that shims of :func:`assume_result` noted.
 
-        What they compare is read anew now.
+        The values to compare with are read now.
         """
         return [
             EnvironmentGuard("{}() == {}", (ask, ask()), f"what {name} gives")
@@ -360,7 +360,10 @@ def refuse_call(patch: Patch, patches: PatchSet, original: Any) -> Any:
 
 
 def note_call(patch: Patch, patches: PatchSet, original: Any) -> Any:
-    """Return a shim that calls ``on_read(session, *args)`` for open sessions, then ``original``."""
+    """Return a shim that calls ``on_read`` for active sessions of the calling thread, then ``original``.
+
+    ``on_read`` receives a session and the arguments.
+    """
 
     @forwards
     def noted(*args: Any, **kwargs: Any) -> Any:
@@ -372,9 +375,9 @@ def note_call(patch: Patch, patches: PatchSet, original: Any) -> Any:
 
 
 def replace_call(patch: Patch, patches: PatchSet, original: Any) -> Any:
-    """Return a shim that calls ``on_read(session, original, *args)`` instead of ``original``.
+    """Return a shim that calls ``on_read`` with the innermost session, ``original`` and the arguments.
 
-    Without an open session in this thread, it calls ``original``.
+    Without an active session in the calling thread, it calls ``original``.
     """
 
     @forwards

@@ -80,7 +80,7 @@ def reads_itself(cls: type) -> bool:
 
 
 class GuardedAnswers(NamedTuple):
-    """Row for a class whose objects are guarded by what their methods return, instead of by their attributes.
+    """Row for a class whose objects are guarded by the result of a function, instead of by their attributes.
 
     cls: the class, of the standard library.
     names: code that reads one of these attributes gets the guard.
@@ -157,7 +157,8 @@ class ContainerKind:
     pairs(container): a new dict of its parts by key.
     put(container, key, value): sets a part, or removes it if ``value`` is ``MISSING``, as far as the kind
         allows.
-    refilled(container, parts): replaces all parts; None if it is enough to ``put`` those that differ.
+    refilled(container, parts): sets a container to these parts; None if it is enough to ``put`` those that
+        differ.
     dotted: True if messages name a part ``container.key`` instead of ``container[key]``.
     is_surely(container, parts): fast check that a container still has these parts; False may also mean
         unknown.

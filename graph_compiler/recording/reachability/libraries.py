@@ -41,8 +41,8 @@ class LibraryCode(NamedTuple):
     """Library code that the user's code may run.
 
     functions: functions of libraries.
-    spaces: the namespaces (``__dict__``) of the modules that define these functions, and of the library
-        modules to which these functions or functions of the user refer.
+    spaces: the namespaces (``__dict__``) of the modules that define these functions, and of library modules
+        that the search found.
     """
 
     functions: list[types.FunctionType]
@@ -154,7 +154,7 @@ class _CodeReads(NamedTuple):
 
 
 def library_guards(functions: Iterable[types.FunctionType]) -> Iterator[EnvironmentGuard]:
-    """Yield guards on data that ``functions`` read from modules outside the user's code.
+    """Yield guards on data and settings of modules outside the user's code that ``functions`` may read.
 
     >>> import types, warnings
     >>> [guard.what for guard in library_guards([eval("lambda: warnings.filters", {"warnings": warnings})])]
@@ -334,7 +334,7 @@ def _is_unknown(package: str) -> bool:
 
 @contextmanager
 def telling_framework(obj: Any, written_in: str) -> Iterator[None]:
-    """Replace a ``TypeError`` by ``SourceNotFound`` if ``obj`` seems to be of another framework."""
+    """Raise ``SourceNotFound`` for a ``TypeError`` in the block if ``obj`` seems to use another framework."""
     try:
         yield
     except (TypeError, TracingError) as problem:

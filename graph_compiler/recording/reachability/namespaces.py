@@ -22,7 +22,7 @@ from .references import function_layers, named_objects
 
 
 class _Entry(NamedTuple):
-    """Attribute whose name no code has read so far.
+    """Attribute that is in the index until code uses it.
 
     number: position in the order in which attributes were added.
     in_module: True if the owner of the attribute is a module.
@@ -172,7 +172,7 @@ class ModuleNamespace:
 
 
 def spaces_of(entries: Iterable[Entry]) -> list[ModuleNamespace]:
-    """Return the namespaces of functions that may run when ``entries`` are called.
+    """Return namespaces of functions that may run when ``entries`` are called.
 
     An entry is a callable and the class in which its code may look up methods.
 

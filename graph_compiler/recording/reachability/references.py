@@ -337,7 +337,7 @@ def _members(cls: type) -> list[Any]:
 
 
 def function_layers(item: Any) -> Iterator[types.FunctionType]:
-    """Yield the Python function of a callable or class member, and the functions it wraps, outermost first.
+    """Yield the Python functions behind a callable or class member, wrappers before what they wrap.
 
     Builtins, classes and objects that only have ``__call__`` have none.
 

@@ -9,7 +9,7 @@ from ...errors import Signal
 
 
 class ListRead(Signal):
-    """Raised if a function that was expected only to append to a list uses it in another way."""
+    """Signal that a function that was expected only to append to a list uses it in another way."""
 
 
 class AppendOnlyList(list):  # type: ignore[type-arg]

@@ -36,7 +36,7 @@ class OutsideObject:
 
 @dataclasses.dataclass(frozen=True)
 class ContainerUpdate:
-    """New contents of the container at ``path`` of the arguments.
+    """New contents of a container.
 
     path: path of the container in ``(args, kwargs)``, or in ``(args, kwargs, state)``.
     items: pairs of a key and an item, for all items after the call; if ``is_append`` is True, only for those
@@ -96,7 +96,7 @@ class Containers:
         return id(item) in self._paths
 
     def compared_with(self, tree: Tree) -> Callable[[Any], bool]:
-        """Return a predicate: True for arrays and containers that the matcher checks at each call."""
+        """Return a predicate: True for arrays and containers found outside static values of ``tree``."""
         static = Containers([unfixed(item) for item in statics(tree)], self._is_array)
         return lambda item: self.holds(item) and not static.holds(item)
 
@@ -104,7 +104,7 @@ class Containers:
         return len(self._paths[id(item)]) == 2
 
     def updates(self, rewritten: frozenset[int] = frozenset()) -> list[ContainerUpdate]:
-        """Return an update for each changed container except tuples, and add new objects to ``self.new``.
+        """Return updates of containers that have changed, and add new objects to ``self.new``.
 
         Objects whose id is in ``rewritten`` count as changed.
         """

@@ -120,7 +120,7 @@ class StatePlace:
 
 
 def place_at(held: TrackedContainer, key: Any) -> StatePlace:
-    """Return the place of ``key``, or the whole container for ``ORDER`` and in lists, sets and buffers."""
+    """Return the place of ``key``, or of the whole container for ``ORDER`` and in kinds such as lists."""
     if key is ORDER or is_whole(held.item):
         return StatePlace(held, whole=True)
     # The recording has already guarded the size, because a dict lookup hashes it.
@@ -161,7 +161,7 @@ def merge_places(known: Sequence[StatePlace], found: Iterable[StatePlace]) -> li
 
 
 def outermost_places(places: Iterable[StatePlace], is_array: Callable[[Any], bool]) -> tuple[StatePlace, ...]:
-    """Return distinct places, without those with a container inside an object at another returned place."""
+    """Return distinct places, without those whose container is inside an object at another returned place."""
     kept = list({place.identity: place for place in places}.values())
     for place in [*kept]:
         others = Containers(((), {}, tuple(other.read() for other in kept if other is not place)), is_array)
@@ -174,7 +174,7 @@ def outermost_places(places: Iterable[StatePlace], is_array: Callable[[Any], boo
 class Draw:
     """Value that is drawn anew before each call, such as a random number.
 
-    It is read like a place, and never written.
+    It is read like a place, and not written.
 
     name: name for messages.
     read(): draws the value.
@@ -199,7 +199,7 @@ class ReplacedPlace:
 
 @dataclass(frozen=True)
 class ExternalState:
-    """State outside the arguments that a recorded graph reads before a call and changes after it.
+    """State outside the arguments that a recorded graph reads before a call and may change after it.
 
     places: the places that the graph reads; draws come last.
     tree: the pytree structure of the objects at the places before the call.
@@ -290,7 +290,7 @@ _assigning = threading.RLock()
 
 
 class StateLock:
-    """Context manager that holds the locks of all ``owners`` while a call of a graph with state runs.
+    """Context manager that holds the locks of ``owners`` inside the block.
 
     It keeps the owners alive.
 
