@@ -589,7 +589,7 @@ def rfftfreq(n: Any, d: float, dtype: tf.DType) -> tf.Tensor:
 
 
 def centered_window(window: tf.Tensor | None, n_fft: int, dtype: tf.DType) -> tf.Tensor:
-    """Zero-pad ``window`` on both sides to ``n_fft`` elements; None is a window of ones."""
+    """Centre ``window`` in ``n_fft`` zeros; None is a window of ones."""
     if window is None:
         return tf.ones([n_fft], dtype)
     missing = n_fft - size(window, 0)
