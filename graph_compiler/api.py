@@ -104,7 +104,7 @@ def compile(
         freeze: Make the weights constants of the graph.
         verify: Compare each new variant with the original, and raise ``VerificationFailed`` if they differ.
         passes: Passes of your own (:mod:`graph_compiler.passes`), run over the finished graph.
-        roll: Form of repeated iterations and layers. ``"auto"``: loops and functions, as suits the target;
+        roll: Form of repeated iterations and layers, as suits the target. ``"auto"``: loops and functions;
             ``"scan"``: also loops over stacked weights; ``"never"``: neither.
         trace_control_flow: True records Python's ``if``, ``for`` and ``while`` on values as operations, as
             :func:`trace` does, which takes functions and methods, but no models. None may do so for functions
@@ -291,7 +291,7 @@ def _with_first_variant(graph: Graph, given: tuple[tuple[Any, ...], dict[str, An
 @public
 @validated(compile)
 def transpile(*objs: Any, source: str | None = None, to: str | None = None, **options: Any) -> Any:
-    """Record a callable and return it as a flat graph for another framework.
+    """Record a callable and return it as a flat graph, by default for another framework.
 
     All options of :func:`compile` can be passed. Without ``args`` and ``kwargs``, a call records it, but a
     model of transformers may be recorded now, on example inputs that are made for it.

@@ -172,10 +172,7 @@ class Target(Protocol):
 
     @default
     def refusal(self, problem: Exception) -> str | None:
-        """Return a message if ``problem`` may come from a function that rejects its arguments.
-
-        Return None for any other exception.
-        """
+        """Return a message if ``problem`` is taken for a function's rejection of its arguments, else None."""
         return None
 
     @default
@@ -436,7 +433,7 @@ class Backend(Protocol):
 
     @default
     def as_module(self, graph: Any) -> Any:
-        """Return ``graph`` as a module of the framework, or in NumPy as a callable with arrays of its own.
+        """Return ``graph`` as a module of the framework, or in NumPy as a callable with replaceable arrays.
 
         Raise ``NotCompilable`` if the framework has no modules, and ``ModuleNotFoundError`` if the library
         that provides them is missing.

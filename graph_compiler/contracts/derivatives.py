@@ -144,7 +144,7 @@ class Derivatives(Protocol):
 
     @default
     def is_missing_derivative(self, problem: Exception) -> bool:
-        """Return True if ``problem`` may be the framework's error for an operation without a derivative."""
+        """Return True if ``problem`` is taken for the error for an operation without a derivative."""
         return False
 
     def vmap(self, function: Callable[[Arrays], Arrays], how: VmapSpec) -> Callable[[Arrays], Arrays]:

@@ -456,7 +456,7 @@ class Frontend(Protocol):
 
     @default
     def unrecorded(self) -> AbstractContextManager[None]:
-        """Return a context inside which an active recording does not record the calls of this thread."""
+        """Return a context that pauses the recording of this thread's calls, if the frontend can do so."""
         return nullcontext()
 
     @default
