@@ -246,7 +246,7 @@ class Reference(Protocol):
 
     @default
     def leaves(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-        """Return the arrays in the arguments, in the order of flattening."""
+        """Return the arrays in the arguments, in the order of flattening; they may have been converted."""
         return flatten((args, kwargs), self.is_array)[0]
 
     @default
@@ -287,7 +287,7 @@ class Reference(Protocol):
         """Return a context after which the weights and other state that calls may change are restored.
 
         Inside it, a generator of the framework that recorded calls draw from starts from ``seed``, if it can
-        be seeded.
+        be seeded. The default is for functions without state.
         """
         return nullcontext()
 
@@ -327,8 +327,8 @@ class Reference(Protocol):
         """Function of a recorded graph that returns ``watch``, or None if its writes cannot be detected.
 
         ``watch(arrays)`` is called before a call of the graph, with the arrays that the call writes to. It
-        returns a function that returns True while none of them has been written to. The property is None
-        if the framework cannot detect writes.
+        returns a function that returns False once one of them may have been written to. The property is
+        None if the framework cannot detect writes.
         """
         return None
 
