@@ -422,7 +422,7 @@ _APPENDED = ContainerKind(lambda held: _numbered(held.added), lambda held, key, 
 
 
 def given_kind(item: Any, always: bool = False) -> ContainerKind | None:
-    """Return the kind of ``item``, a container in an argument; None for any other object.
+    """Return the kind of ``item`` as a container in an argument, or None if it is not treated as one.
 
     With ``always``, callable objects may be containers, too.
 
@@ -442,7 +442,7 @@ def given_kind(item: Any, always: bool = False) -> ContainerKind | None:
 
 
 def kind_of(item: Any, always: bool = False) -> ContainerKind | None:
-    """Return the kind of a container that a function finds outside its arguments, or None for other objects.
+    """Return the kind of ``item`` as a container outside the arguments, or None if it is not treated as one.
 
     ``always`` includes objects whose class is taken to contain nothing of the user's.
     """

@@ -52,9 +52,10 @@ class ContainerUpdate:
 class Containers:
     """Containers in the arguments of a recording, with their contents before the call.
 
-    ``arguments`` is ``(args, kwargs)`` or ``(args, kwargs, state)``. ``is_array(item)`` returns True for
-    arrays, which are no containers. ``is_known(item)`` returns True for objects outside the arguments that
-    may be stored in them. Instances in ``opened`` are treated as containers even if they are callable.
+    Paths lead into ``arguments``, for example ``(args, kwargs)`` or ``(args, kwargs, state)``.
+    ``is_array(item)`` returns True for arrays, which are no containers. ``is_known(item)`` returns True for
+    objects outside the arguments that may be stored in them. Instances in ``opened`` are treated as
+    containers even if they are callable.
 
     new: objects that :meth:`classify` has found to be new or to be written to.
     written: for objects in ``new`` that were written to, by index, their path in the arguments.
