@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import math
 import types
 from collections.abc import Callable
 from typing import Any
@@ -465,3 +466,17 @@ def test_a_handle_that_torch_keeps_on_an_operator_is_no_state() -> None:
     )
     graph = gc.compile(lambda x: doubled(x) + 1, args=(torch.ones(3),))
     assert_same(graph.as_module()(torch.arange(4.0)), torch.arange(4.0) * 2 + 1)
+
+
+def test_a_number_that_turns_negative_zero_is_written_to_the_callers_dict() -> None:
+    """-0.0 equals 0.0, but dividing by it gives another infinity."""
+
+    def function(x: Any, found: dict[str, float]) -> Any:
+        found["offset"] = -0.0
+        return x * 2
+
+    x = torch.ones(3)
+    graph = gc.compile(function, args=(x, {"offset": 0.0}))
+    given = {"offset": 0.0}
+    graph(x, given)
+    assert math.copysign(1.0, given["offset"]) == -1.0

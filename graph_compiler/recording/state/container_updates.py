@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ...errors import InvalidFile
-from ...trees import Branch, Path, Tree, statics, unfixed
+from ...trees import Branch, Path, Tree, same_static, statics, unfixed
 from ..reachability.containers import ContainerKind, Field, given_kind
 from .append_only_list import AppendOnlyList
 
@@ -217,9 +217,7 @@ def _same(before: Mapping[Any, Any], now: Mapping[Any, Any]) -> bool:
 
 
 def _same_item(before: Any, now: Any) -> bool:
-    return before is now or (
-        type(before) in (int, float, str) and type(before) is type(now) and before == now
-    )
+    return before is now or (type(before) in (int, float, str) and same_static(before, now))
 
 
 Item = Callable[[Any], Any]
