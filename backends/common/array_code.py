@@ -101,8 +101,8 @@ def singular_cutoff(
 ) -> Array:
     """Return ``max(atol, rtol * largest)``, up to which singular values of ``x`` count as zero.
 
-    ``rtol`` defaults to 0 if ``atol`` is given, else to the larger dimension of ``x`` times the machine
-    epsilon.
+    ``rtol`` defaults to 0 if ``atol`` is given, else to the larger of the last two sizes of ``x`` times the
+    machine epsilon.
     """
     if rtol is None:
         rtol = max(x.shape[-2:]) * float(xp.finfo(x.dtype).eps) if atol is None else 0.0
@@ -191,7 +191,7 @@ def max_pool_with_indices(
     dilation: tuple[int, ...] | None = None,
     ceil_mode: bool = False,
 ) -> tuple[Array, Array]:
-    """Return the maximum of each window over the last ``len(kernel)`` axes, and its flat index in them."""
+    """Return the maxima of windows over the last ``len(kernel)`` axes, and their flat indices in them."""
     rank = len(kernel)
     of_axes = zip(x.shape[-rank:], kernel, strides, padding or ((0, 0),) * rank, dilation or (1,) * rank)
     return max_over_windows(x, [window_places(*of_axis, ceil_mode) for of_axis in of_axes])

@@ -35,7 +35,7 @@ Key = tuple[Any, ...]
 
 
 class NewShape(Exception):
-    """Exception that asks for an uncompiled call with new shapes."""
+    """Exception that asks to run a call uncompiled."""
 
 
 class CompiledShapes:
@@ -53,10 +53,7 @@ class CompiledShapes:
         self.message: str | None = None
 
     def note(self, args: Sequence[Any]) -> None:
-        """Record that the function is traced for ``args``.
-
-        Raise ``NewShape`` if the call should run uncompiled.
-        """
+        """Record a trace for ``args``, or raise ``NewShape`` if the call should run uncompiled."""
         key = tuple(
             tuple(arg.shape) if hasattr(arg, "shape") else arg for arg in args if not _holds_weights(arg)
         )
@@ -130,7 +127,7 @@ _OFF = ("", "0", "off", "no", "false")
 
 
 def cache_folder(compiler: str) -> str | None:
-    """Return the cache folder of ``compiler``, or None if the cache is off or the folder cannot be created.
+    """Return the cache folder of ``compiler``, created if missing; None if caching is off or that fails.
 
     >>> from unittest import mock
     >>> with mock.patch.dict(os.environ, GRAPH_COMPILER_CACHE="off"):

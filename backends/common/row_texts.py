@@ -130,7 +130,7 @@ def permute_text(method: str) -> Callable[..., str]:
 
 
 def reshape_text(x: Operand, *, shape: tuple[Any, ...], out: Any) -> str:
-    """Return the source of a reshape: ``x.reshape(...)``, ``x[:, None]`` or ``x.squeeze(1)``."""
+    """Return the source of a reshape, such as ``x.reshape(2, 3)``, ``x[:, None]`` or ``x.squeeze(1)``."""
     new = added_axes(x.shape, out[0].shape)
     if new and len(new) <= 3:
         return f"{x}{key_text(tuple(None if axis in new else WHOLE for axis in range(len(shape))), x.ndim)}"

@@ -102,7 +102,7 @@ def scan_with(
 
 
 def with_ranges(scope: Scope, node: Node, loop: Loop) -> Loop:
-    """Return ``loop`` with ``range`` in place of ``arange`` where possible.
+    """Return ``loop``, in which ``range`` may replace ``arange`` as a sequence.
 
     The line of a replaced ``arange`` that nothing else uses is removed from ``scope``.
     """
@@ -142,7 +142,7 @@ def _is_read(block: Block, number: Value) -> bool:
 
 
 def _bounds(node: Node) -> Sequence[Any] | None:
-    """Return start, stop and step of an ``arange``, or None if the call does not show them as integers."""
+    """Return start, stop and step of an ``arange``, or None if a recorded call does not show them."""
     if node.record is None:
         return [node.params[name] for name in ("start", "stop", "step")]
     if not node.inputs or not {"start", "stop", "end", "step"}.isdisjoint(node.params):

@@ -33,11 +33,11 @@ class WrittenRegion(Protocol):
 
 
 class IndexedWeights(Protocol):
-    """Inputs of a region that its function reads from objects of weights instead of taking them as arguments.
+    """Weights that the function of a region reads from containers instead of taking them as arguments.
 
-    weights: accessor of the weight, by the index of the input.
+    weights: accessor of each weight, by the index of the input that it replaces.
     layer_indices: layer index that each call passes.
-    holders: names of the objects that hold the weights, passed as first arguments.
+    holders: names of the containers, which are the first arguments.
     """
 
     weights: Mapping[int, Any]
@@ -62,7 +62,7 @@ class Scope(Protocol):
     def line(self, text: str) -> None: ...
 
     def blank(self) -> None:
-        """Write an empty line, unless it would be the first line or follow another."""
+        """Write an empty line, unless it would be the first line or follow an empty one."""
 
     def indented(self, head: str) -> AbstractContextManager[None]:
         """Write ``head``, and indent the lines that are written in the context."""
@@ -94,7 +94,7 @@ class Scope(Protocol):
         """
 
     def write_separately(self, region: Region, inputs: Sequence[str]) -> WrittenRegion:
-        """Write ``region`` with the input names ``inputs`` for a separate function, without inserting it."""
+        """Write ``region``, whose inputs get the texts ``inputs``, for a separate function."""
 
     def define(self, wanted: str, write: Callable[[Any, str], None], suffixes: Sequence[str] = ()) -> str:
         """Let ``write(scope, name)`` write a function or class at module level, and return its name.
@@ -119,7 +119,7 @@ class Loop:
     """Operands of a ``scan`` or ``while_loop``.
 
     state: texts of the initial carry.
-    sequences: texts of the arrays that are iterated over.
+    sequences: texts of the arrays or ranges that are iterated over.
     captured: inputs that the regions read from the enclosing scope.
     """
 
@@ -196,7 +196,7 @@ def _definition(scope: Scope, name: str, region: Region, own: IndexedWeights) ->
 
 
 def checkpointed(scope: Scope, node: Node, results: Callable[[Sequence[str]], str]) -> tuple[str, list[str]]:
-    """Write the region of ``node`` as a nested function, and return its name and its arguments.
+    """Write the region of ``node`` as a nested function, and return its name and the texts of the operands.
 
     ``results`` makes the returned expression from the texts of the region's outputs.
     """

@@ -84,7 +84,7 @@ def _becomes_ready(array: ArrayImpl) -> bool:
 
 
 def is_batched_call(leaves: Iterable[Any]) -> bool:
-    """Return True if one call with these ``leaves`` serves several rows of ``jax.vmap``."""
+    """Return True within ``jax.vmap``, unless among ``leaves`` only tangents are batched."""
     if not _inside_vmap():
         return False
     primals, tangents = [], []
@@ -488,7 +488,7 @@ def _is_same(check: Any, wanted: Any) -> Any:
 
 
 def invalidated_unless(result: Any, each: tuple[Any, ...], guards: tuple[Guard, ...]) -> Any:
-    """Return ``result`` with arrays that become NaN or 0 at run time if one of ``guards`` fails.
+    """Return ``result`` with numbers that become NaN or 0 at run time if one of ``guards`` fails.
 
     ``each`` has the outcomes of the guards. If NaN alone would not show a failure, a callback raises
     ``GuardFailed``, too.

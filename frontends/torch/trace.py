@@ -74,13 +74,13 @@ class Trace(Protocol):
 
     # True if the graph is for torch itself.
     for_torch: bool
-    # The name of the public call that runs.
+    # The name of a call, for the origins of what is recorded.
     call: str
     # The inputs, with None for a number or a generator.
     input_tensors: list[torch.Tensor | None]
-    # The number of inputs that are arguments. The other inputs are read from state.
+    # The number of inputs that are arguments. They come first.
     count_call_inputs: int
-    # Maps the id of a given array to its tensor.
+    # Maps the ids of the user's arrays to their tensors.
     arrays: dict[int, Any]
 
     @property
@@ -111,7 +111,7 @@ class Trace(Protocol):
         """Return the current source location in the user's code."""
 
     def value(self, tensor: torch.Tensor) -> Value:
-        """Return the value that represents ``tensor``, which is added to the graph if it is new to it.
+        """Return the value that represents ``tensor``. Add a new tensor to the graph.
 
         Raise ``TracingError`` for a new tensor that a call of the graph could not reproduce.
         """
@@ -130,9 +130,9 @@ class Trace(Protocol):
         """
 
     def fix_all_sizes(self, origin: Origin | None = None) -> None:
-        """Guard the sizes and numbers recorded so far, because code that is not recorded may have used them.
+        """Guard sizes and numbers recorded so far, because code that is not recorded may have used them.
 
-        ``origin`` is the source location of the guards, by default the current one.
+        ``origin`` is the source location of guards on sizes, by default the current one.
         """
 
     def depends_on(self, fact: str, tensor: torch.Tensor) -> None:

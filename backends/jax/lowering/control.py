@@ -81,7 +81,7 @@ def _step(scope: Scope, body: Region, parts: list[list[str]], captured: Sequence
 
 
 def _fill_like_operands(scope: Scope, node: Node, count: int) -> None:
-    """Write fills of the initial carry as ``zeros_like`` or ``full_like`` of an operand, where possible.
+    """Write ``zeros_like`` or ``full_like`` of an operand for fills of the initial carry that may need it.
 
     Inside ``shard_map``, such a fill varies over the same mesh axes as the operand.
     """

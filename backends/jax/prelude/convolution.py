@@ -152,9 +152,10 @@ def shifted(
 
 
 def depthwise_conv(x: jax.Array, taps: jax.Array, kernel: tuple[int, ...], *shape: Any) -> jax.Array:
-    """Convolve each channel of ``x[batch, *space, channels]`` with its column of ``taps[window, channels]``.
+    """Convolve each channel of ``x[batch, *space, channels]`` with its column of ``taps``.
 
-    ``shape`` is the strides, the padding and the dilation.
+    A column is a flattened window of the shape ``kernel``. ``shape`` is the strides, the padding and the
+    dilation.
     """
     # Sums in half precision would lose small terms.
     wide = jnp.promote_types(x.dtype, jnp.float32) if jnp.issubdtype(x.dtype, jnp.floating) else x.dtype

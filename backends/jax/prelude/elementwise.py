@@ -54,7 +54,7 @@ def nan_to_num(
 ) -> jax.Array:
     """Replace NaN by ``nan``, inf by ``posinf`` and -inf by ``neginf``, also in the parts of complex numbers.
 
-    By default, infinities become the largest and the smallest finite value of the dtype.
+    By default, infinities become the largest and the lowest finite value of the dtype.
     """
     if jnp.iscomplexobj(x):
         return lax.complex(*(nan_to_num(part, nan, posinf, neginf) for part in (x.real, x.imag)))
@@ -279,7 +279,7 @@ def bessel_k1(x: jax.Array) -> jax.Array:
 
 
 def airy_ai(x: jax.Array) -> jax.Array:
-    """Compute the Airy function Ai of finite ``x`` by Chebyshev series."""
+    """Compute the Airy function Ai by Chebyshev series; NaN where ``(-x) ** 1.5`` overflows."""
     series = airy_between(jnp.clip(x, -3, 3) / 3)
     return jnp.where(
         x < -3, airy_waves(jnp.maximum(-x, 3)), jnp.where(x > 3, airy_decay(jnp.maximum(x, 3)), series)
@@ -292,7 +292,7 @@ def airy_decay(x: jax.Array) -> jax.Array:
 
 
 def airy_waves(x: jax.Array) -> jax.Array:
-    """Compute ``Ai(-x)`` for finite ``x`` of at least 3."""
+    """Compute ``Ai(-x)`` for ``x`` of at least 3 whose ``x ** 1.5`` is finite."""
     phase = 2 / 3 * x**1.5
     t = 24 / (phase * phase) - 1
     angle = phase + jnp.pi / 4

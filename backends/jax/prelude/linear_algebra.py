@@ -45,7 +45,7 @@ def matrix_rank(
 ) -> jax.Array:
     """Count the singular values of the matrices above ``max(atol, rtol * largest)``.
 
-    ``largest`` is the largest one. With ``hermitian``, only the lower triangles of the matrices are read.
+    ``largest`` is the largest singular value. With ``hermitian``, only the lower triangles are read.
     """
     values = jnp.abs(jnp.linalg.eigvalsh(hermitian_matrix(x))) if hermitian else jnp.linalg.svdvals(x)
     cutoff = singular_cutoff(x, jnp.max(values, axis=-1, initial=0), rtol, atol)
@@ -62,7 +62,7 @@ def pinv(
     """Compute the pseudo-inverse of the matrices in the last two axes.
 
     Singular values up to ``max(atol, rtol * largest)``, where ``largest`` is the largest one, count as zero.
-    With ``hermitian``, only the lower triangles of the matrices are read.
+    With ``hermitian``, only the lower triangles are read.
     """
     x = hermitian_matrix(x) if hermitian else x
     if atol is None:
@@ -109,7 +109,7 @@ def cholesky_solve(x1: jax.Array, x2: jax.Array, *, upper: bool = False) -> jax.
 
 # --------------------------------------------------------------------------------------------- decompositions
 def hermitian_matrix(x: jax.Array, *, upper: bool = False) -> jax.Array:
-    """Return the Hermitian matrix whose lower (or ``upper``) triangle, with a real diagonal, is in ``x``."""
+    """Return the Hermitian matrix of the lower (or ``upper``) triangle of ``x``, whose diagonal is real."""
     lower = conjugate_transpose(x) if upper else x
     told = lax.stop_gradient(jnp.tril(lower) + conjugate_transpose(jnp.tril(lower, -1)))
     # This has the value 0, and carries the gradient to both triangles.

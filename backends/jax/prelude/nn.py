@@ -167,10 +167,10 @@ def nll_loss(
     ignore_index: int = -100,
     reduction: str = "mean",
 ) -> jax.Array:
-    """Compute ``-weight[target] * log_probabilities[target]`` with classes on axis 1, or 0 without a batch.
+    """Compute ``-weight[target] * log_probabilities[target]`` with classes on axis 1.
 
-    The loss is 0 where ``target`` is ``ignore_index``. The "mean" is the sum of the losses divided by the sum
-    of the weights of the other targets.
+    Without a batch, classes are on axis 0. The loss is 0 where ``target`` is ``ignore_index``. The "mean" is
+    the sum of the losses divided by the sum of the weights of the other targets.
     """
     axis = min(1, log_probabilities.ndim - 1)
     # ``ignore_index`` need not be a class, so it is replaced before it is used as an index.
