@@ -1,6 +1,6 @@
 """Errors and warnings of graph_compiler.
 
-The docstrings are the page docs/troubleshooting.md: cause, fix and an example that is run.
+The page docs/troubleshooting.md is written from the docstrings of the classes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class GraphCompilerError(Exception):
 
 
 class UnsupportedOperation(GraphCompilerError):
-    """Raised when something that was recorded has no translation to the target framework.
+    """Raised when something in a function has no translation to the target framework.
 
     ``problems`` may list the calls, one string for each.
 
@@ -49,9 +49,9 @@ class UnsupportedOperation(GraphCompilerError):
 
 
 class UnknownFramework(GraphCompilerError, ValueError):
-    """Raised when ``to=`` or ``source=`` names a framework without a backend or frontend.
+    """Raised when a framework that is asked for, as by ``to=`` or ``source=``, has no backend or frontend.
 
-    Cause: a misspelled name, or a package with the backend or frontend that is not installed.
+    Cause: for example, a misspelled name, or a package with the backend or frontend that is not installed.
     Fix: use one of the names in the message, or install the package that registers the name.
 
     >>> import torch, graph_compiler
@@ -65,11 +65,11 @@ class UnknownFramework(GraphCompilerError, ValueError):
 class InvalidRegistration(GraphCompilerError, TypeError):
     """Raised for a registered frontend or backend that is invalid, or whose name is taken.
 
-    It may be raised as late as when the frontend or backend is first used.
+    It may be raised late, when the frontend or backend is used.
 
-    Cause: the entry point cannot be imported, is of the wrong type, or has another name than its entry; the
-        name is taken; its module or object does not exist; or it, or an array of the framework, lacks a
-        member of the contract.
+    Cause: for example, the entry point cannot be imported, is of the wrong type, or has another name than its
+        entry; the name is taken; the module of the entry does not exist; or the frontend, the backend or an
+        array of the framework lacks a member of the contract.
     Fix: do what the message says; docs/extending.md has a complete example.
 
     >>> import types
@@ -92,7 +92,7 @@ class FrameworkNotInstalled(GraphCompilerError, ImportError):
 
 
 class NotCompilable(GraphCompilerError, TypeError):
-    """Raised when an object cannot be recorded, or when a graph cannot become what was asked for.
+    """Raised when an object cannot be recorded, or cannot be used as was asked for.
 
     Cause: for example, the object is no function, method, module or other callable; ``trace`` found no
         source; ``as_module`` met state that a module has no place for; or a framework has no compiler.
@@ -107,7 +107,7 @@ class NotCompilable(GraphCompilerError, TypeError):
 
 
 class InvalidOption(GraphCompilerError, ValueError):
-    """Raised when an option does not exist, has an invalid value, or conflicts with another option.
+    """Raised when an option is unknown, missing or invalid, or conflicts with another option.
 
     Cause: for example, a misspelled name.
     Fix: correct the option as the message says.
@@ -135,7 +135,7 @@ class SourceNotFound(GraphCompilerError, ValueError):
 
 
 class CallMismatch(GraphCompilerError, TypeError):
-    """Raised when a call, an option or a batch does not fit the function or graph that it is for.
+    """Raised when a call cannot be made with its arguments, options or state, or its result does not fit.
 
     Cause: for example, ``functional`` was called without its parameters, with those of another framework, or
         without a random key it needs; an option names an argument that the function does not have; a
@@ -158,9 +158,10 @@ class GuardFailed(GraphCompilerError, ValueError):
     It is also raised for an argument that the graph cannot write to, for integers that the target cannot
     hold, for arrays of several frameworks in a call of ``unify``, and by ``verify`` if no input fits.
 
-    Cause: the structure, a dtype, a guard on sizes or values, or something else that the recording relied on
-        differs, and the graph has ``on_miss="error"``, was loaded from a file, is called as ``functional``,
-        or is traced by the target's compiler; or a guard fails even for the call that was just recorded.
+    Cause: for example, the structure, a dtype, a guard on sizes or values, or something else that the
+        recording relied on differs, and the graph has ``on_miss="error"``, was loaded from a file, is called
+        as ``functional``, or is traced by the target's compiler; or a guard fails even for the call that was
+        just recorded.
     Fix: record a variant with ``graph.add_variant(args, kwargs)``, allow ``on_miss="retrace"``, or call the
         graph itself instead of ``functional``. For a branch on values, decorate the function with
         ``graph_compiler.trace``.
@@ -196,7 +197,8 @@ class WeightsMismatch(GraphCompilerError, ValueError):
     """Raised when arrays given to ``load_weights`` or ``to_source`` are not those of the model.
 
     Cause: names are missing or unexpected, or shapes or dtypes differ. No weight was changed.
-    Fix: pass the arrays under their ``state_dict`` names, with the shapes of the model.
+    Fix: pass arrays with the names, shapes and dtypes of the model's own. In torch, the names are those of
+        ``state_dict``.
 
     >>> import torch, graph_compiler
     >>> graph = graph_compiler.transpile(torch.nn.Linear(3, 2), to="jax", args=(torch.ones(1, 3),))
@@ -214,8 +216,9 @@ class TargetRefused(GraphCompilerError):
 
     ``__cause__`` is the framework's own exception. A call of the graph itself may raise the exception of the
     original instead.
-    Cause: a singular matrix, an index out of range, or a dtype that the target's function does not take.
-    Fix: check the input at that line; convert dtypes before the call.
+    Cause: for example, a singular matrix, an index out of range, or a dtype that the target's function does
+        not take.
+    Fix: check the input at the line in the message; convert dtypes before the call.
 
     >>> import numpy as np, torch, graph_compiler
     >>> graph = graph_compiler.transpile(torch.linalg.inv, to="numpy", args=(torch.eye(2),))
@@ -227,7 +230,7 @@ class TargetRefused(GraphCompilerError):
 
 
 class TooManyVariants(GraphCompilerError):
-    """Raised when a call needs more than ``max_variants`` recordings and the original does not run instead.
+    """Raised when a call needs a recording beyond ``max_variants`` and the original does not run instead.
 
     By default the original runs, after one warning.
 
@@ -250,11 +253,11 @@ class TooManyVariants(GraphCompilerError):
 
 
 class TracingError(GraphCompilerError):
-    """Raised when a function does something while it is recorded that a graph cannot hold.
+    """Raised when a function does something that cannot be recorded.
 
-    Cause: values leave the framework (``x.numpy()`` into a C extension), memory is reached behind the
-        framework's back, state changes that no graph can repeat, or statements under ``trace`` make values of
-        other shapes or dtypes.
+    Cause: for example, values leave the framework (``x.numpy()`` into a C extension), memory is reached
+        behind the framework's back, state changes that no graph can repeat, or statements under ``trace``
+        make values of other shapes or dtypes.
     Fix: compute the line with the framework's own functions, or move it out of the function.
 
     >>> import numpy as np, torch, graph_compiler
@@ -297,9 +300,9 @@ class GradientRefused(GraphCompilerError):
 class NotTraced(GraphCompilerError):
     """Raised when a graph lacks something because of its original, or because nothing was recorded yet.
 
-    Cause: a lazy graph was not recorded yet; a graph from a file is asked for its original (``verify``,
-        ``load_weights``, ``to_source``); the original has no modules (``train``); or it is not written in
-        torch (``load_weights``).
+    Cause: for example, a lazy graph was not recorded yet; a graph from a file is asked for its original
+        (``verify``, ``load_weights``, ``to_source``); the original has no modules (``train``); or it is not
+        written in torch (``load_weights``).
     Fix: call a lazy graph once, or compile with ``args=``. Use the graph of the original instead of that from
         a file. An original without modules has no mode to set.
 
@@ -333,11 +336,11 @@ class VerificationFailed(GraphCompilerError, AssertionError):
 
 
 class InvalidFile(GraphCompilerError, ValueError):
-    """Raised when a saved graph or weights file cannot be read, or when a graph cannot be saved.
+    """Raised when a saved graph, state or weights cannot be read, or when a graph cannot be saved.
 
-    Cause: the file is truncated, altered, of another kind or of another format version; or the graph has
-        something that a file cannot hold, such as state outside its buffers.
-    Fix: save the graph again with this version, without what the message names.
+    Cause: for example, the file is truncated, altered, of another kind or of another format version; or the
+        graph has something that a file cannot hold, such as state outside its buffers.
+    Fix: pass another file, or save the graph again with this version, without what the message names.
 
     >>> import pathlib, tempfile, graph_compiler
     >>> path = pathlib.Path(tempfile.mkdtemp(), "model.zip")
@@ -350,20 +353,20 @@ class InvalidFile(GraphCompilerError, ValueError):
 
 
 class CollectiveFailed(GraphCompilerError):
-    """Raised when processes that compute together cannot exchange arrays.
+    """Raised when a computation of several processes fails, such as an exchange of arrays.
 
     ``__cause__`` is the framework's own exception.
 
-    Cause: a process has ended, waits elsewhere, or sends arrays of other shapes.
+    Cause: for example, a process has ended, waits elsewhere, or sends arrays of other shapes.
     Fix: look at the first process that failed; start all processes with the same program.
     """
 
 
 class NotSerialisable(GraphCompilerError, TypeError):
-    """Raised when a graph or state cannot be pickled, copied or written to a file.
+    """Raised when a graph cannot be pickled or copied, or a training state or Keras model cannot be saved.
 
-    Cause: a lazy graph was not recorded yet; a graph holds what ``save`` refuses; a Keras model of a graph is
-        saved by ``model.save``; an array has a dtype that safetensors lacks.
+    Cause: for example, a lazy graph was not recorded yet; a graph holds what ``save`` refuses; a Keras model
+        of a graph is saved by ``model.save``; an array has a dtype that safetensors lacks.
     Fix: call the graph once before, or use ``graph.save`` and ``graph_compiler.load``.
 
     >>> import pickle, torch, graph_compiler
@@ -395,8 +398,8 @@ class NarrowedNumbers(UserWarning):
 class InvalidGraph(GraphCompilerError):
     """Raised when a graph breaks a rule of the intermediate representation.
 
-    Cause: a pass, also one of your own (``passes=``), returned a block that the verifier rejects, or a row
-        applies an operation to operands that do not fit it.
+    Cause: for example, a pass, also one of your own (``passes=``), returned a block that the verifier
+        rejects, or a row applies an operation to operands that do not fit it.
     Fix: mend the pass or row; the message names the rule.
     """
 
@@ -407,8 +410,7 @@ class InternalError(GraphCompilerError):
     ``__cause__`` is the exception that the bug raised.
 
     Cause: a mistake in this package.
-    Fix: report it as the message says. Until it is mended, compute the line that the message names in another
-        way.
+    Fix: report it as the message says. Until it is mended, write the line in the message in another way.
     """
 
 
@@ -419,8 +421,9 @@ class Signal(Exception):
 class UnknownOperation(GraphCompilerError, LookupError):
     """Raised for an unknown operation, section or parameter, or a missing parameter, in a pass, row or graph.
 
-    Cause: a misspelled name in a pass, a row or a graph, or a template that does not name a parameter.
-    Fix: use the name that the message suggests; docs/support.md lists the operations.
+    Cause: for example, a misspelled name in a pass, a row or a graph, or a template that does not name a
+        parameter.
+    Fix: correct the name; docs/support.md lists the operations.
 
     >>> from graph_compiler import ops
     >>> ops.get("matmull")
@@ -433,7 +436,7 @@ class UnknownOperation(GraphCompilerError, LookupError):
 class DuplicateRow(GraphCompilerError, ValueError):
     """Raised when two declarations, rows, decompositions or helpers are registered under one name.
 
-    Cause: a frontend or backend, also of another package, repeats a row.
+    Cause: for example, a frontend or backend, also of another package, repeats a row.
     Fix: remove one of the two.
     """
 

@@ -29,7 +29,7 @@ def forward(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
 def passes_on(function: Function) -> Function:
     """Mark ``function``, a method that users call, and return it.
 
-    Public functions that it calls then prepare their exceptions as if the user had called them.
+    It then does not count as code of this package when exceptions are prepared for users.
     """
     PASSING.add(function.__code__)
     return function

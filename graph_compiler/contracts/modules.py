@@ -26,9 +26,9 @@ def at_first_use(package: str, path: str) -> Callable[[], Any]:
 
 
 def calls_at_first_use(package: str, path: str) -> Callable[..., Any]:
-    """Return a function that calls ``path``, a ``module:name`` in ``package``.
+    """Return a function that imports ``path``, a ``module:name`` in ``package``, and calls it.
 
-    The module is imported at the first call. Arguments are positional.
+    Its arguments are positional.
 
     >>> calls_at_first_use("json", "decoder:JSONDecoder")().decode("[1]")
     [1]
@@ -53,9 +53,9 @@ def default(member: F) -> F:
 
 
 def require(contract: type, item: Any, what: str) -> None:
-    """Raise ``InvalidRegistration`` if ``item`` is a class, or lacks members of ``contract``.
+    """Check ``item`` against the protocol ``contract``.
 
-    For each missing member, the message has the first paragraph of its docstring.
+    Raise ``InvalidRegistration`` for a class, or for missing members. ``what`` names the item in the message.
 
     >>> class Named:
     ...     @property
@@ -80,7 +80,7 @@ def require(contract: type, item: Any, what: str) -> None:
 
 
 def _missing(contract: type, item: Any, path: str) -> Iterator[str]:
-    """Yield a line for each missing member of ``contract``, and for each method that cannot be called.
+    """Yield lines about missing members of ``contract``, and about methods that cannot be called.
 
     ``path`` is a prefix of names.
     """
@@ -105,7 +105,7 @@ def _missing(contract: type, item: Any, path: str) -> Iterator[str]:
 
 
 def _members(contract: type) -> dict[str, Any]:
-    """Return the public methods and properties of a contract, and ``__call__``, by name."""
+    """Return public methods and properties of a contract by name, including ``__call__``."""
     found = {name: item for base in reversed(contract.__mro__[:-1]) for name, item in vars(base).items()}
     return {
         name: item
@@ -119,7 +119,7 @@ def _purpose(function: Any) -> str:
 
 
 def _contract_of(contract: type, function: Any) -> type | None:
-    """Return the protocol that is the return annotation of ``function``, or None for another annotation."""
+    """Return the protocol that ``function`` has as its return annotation, or None if none is found."""
     annotation = getattr(function, "__annotations__", {}).get("return")
     found = (
         vars(sys.modules[contract.__module__]).get(annotation) if isinstance(annotation, str) else annotation

@@ -72,7 +72,7 @@ class ModuleFunction(Protocol):
         """Current parameters by name."""
 
     def live(self) -> Sequence[Callable[[], Any]]:
-        """Return functions of which one returns another object once a parameter was replaced."""
+        """Return functions that show replaced parameters: one of them then returns another object."""
 
     def __call__(self, parameters: Mapping[str, Any], /, *args: Any, **kwargs: Any) -> Any:
         """Return the result of the module with these parameters."""
@@ -97,10 +97,10 @@ def require_count(count: int, known: int, kind: str) -> int:
 
 
 def batches(arrays: Sequence[Any], parts: int) -> list[tuple[Any, bool]]:
-    """Pair each array with True if it is a batch, which is split, else with False.
+    """Pair each array with True if it is a batch, to be split over ``parts`` devices, and else with False.
 
-    An array is a batch if its first axis is as long as that of the first array that has axes. It is split
-    over ``parts`` devices. Raise ``CallMismatch`` if ``parts`` does not divide this length.
+    An array is a batch if its first axis is as long as that of the first array that has axes. Raise
+    ``CallMismatch`` if ``parts`` does not divide this length.
 
     >>> import numpy as np
     >>> [is_split for _, is_split in batches([np.ones((4, 2)), np.ones((1, 2)), np.ones(4), np.ones(())], 2)]
@@ -173,7 +173,7 @@ DeviceGuards = list[tuple[Any, Any]]
 
 @contextmanager
 def collected_guards(trace: Any) -> Iterator[DeviceGuards]:
-    """Collect the guards that ``trace`` computes inside the ``with`` block, instead of asserting them there.
+    """Collect guards that ``trace`` computes inside the ``with`` block, instead of asserting them there.
 
     The yielded list has pairs of an outcome and its guard. The caller has to check the outcomes.
     """
@@ -301,13 +301,13 @@ class Parallelism(Protocol):
         """Return ``array`` in the dtype that the result of the collective ``name`` has for it."""
 
     def all_gather(self, array: Any, axis_name: str) -> Any:
-        """Return the arrays that the devices of the axis pass as ``array``, stacked along a new first axis.
+        """Gather ``array`` over the axis, stacked along a new first axis.
 
         Raise ``LookupError`` if no such axis is running.
         """
 
     def axis_index(self, axis_name: str) -> Any:
-        """Return the index of this device on the axis, as int32.
+        """Return the index along the axis, as int32.
 
         Raise ``LookupError`` if no such axis is running.
         """

@@ -17,13 +17,13 @@ Make = Callable[..., Any]
 
 @dataclass(frozen=True)
 class StepState:
-    """State of training: the arrays of the model, and other state that a compiled step changes.
+    """State of training: the arrays of the model, and other state that a step changes.
 
     A field that is not used is an empty dict, or None.
 
     trained: arrays that gradients update.
-    fixed: arrays that are frozen, or that the original does not train.
-    buffers: arrays of the model that its calls write to, such as running means.
+    fixed: arrays of the model that a step does not change.
+    buffers: other arrays of the model that its calls write to, such as running means.
     places: arrays that calls store outside the model's parameters and buffers.
     optimizer: the framework's own optimizer state.
     ema: the exponential moving averages of the trained arrays.
@@ -60,7 +60,7 @@ class Training(Protocol):
     @property
     @default
     def is_pure(self) -> bool:
-        """True if steps mutate no arrays, so that one compiled step serves all states of one structure."""
+        """True if a compiled step can run for other states of the same structure."""
         return False
 
     @property
@@ -80,8 +80,8 @@ class Training(Protocol):
     def own(self, item: Any) -> Make | None:
         """Return a factory of the user's own optimizer ``item``, or None for any other object.
 
-        ``item`` is an optimizer of the framework or, if the framework accepts that, its class or a function
-        that creates it. Raise ``InvalidOption`` for an optimizer that steps cannot use.
+        ``item`` may be an optimizer of the framework or, if the framework accepts that, its class or a
+        function that creates it. ``InvalidOption`` may be raised for an optimizer that steps cannot use.
         """
 
     def has_rate(self, make: Make) -> bool:
@@ -91,7 +91,7 @@ class Training(Protocol):
         """Return the state of the optimizer before its first update of ``trained``.
 
         ``trained`` are the arrays of the training state themselves, because the optimizer may refer to
-        them. Raise ``InvalidOption`` if ``make`` does not create a suitable optimizer.
+        them. ``InvalidOption`` may be raised for an optimizer that steps cannot use.
         """
 
     def updated(
@@ -145,7 +145,7 @@ class Training(Protocol):
 
     @default
     def restored(self, array: Any, like: Any) -> Any:
-        """Return the array of the state for ``array``, which a file stores: the inverse of :meth:`storable`.
+        """Return the array of the state for its stored form ``array``: the inverse of :meth:`storable`.
 
         ``like`` is the array of this name in an existing state.
         """
@@ -154,8 +154,8 @@ class Training(Protocol):
     def with_elements(self, held: Arrays, new: Arrays) -> Arrays:
         """Return the arrays of ``held`` by name, with the elements of ``new`` for names that ``new`` has.
 
-        Variables, and mutable arrays that are trained, are written to in place and returned. Names that
-        ``held`` does not have are ignored.
+        Variables, and mutable arrays that are trained, are written to in place. Names that ``held`` does not
+        have are ignored.
         """
 
     def zeros_like(self, array: Any) -> Any:
@@ -174,7 +174,7 @@ class Training(Protocol):
 
     @default
     def synchronized(self, array: Any) -> Any:
-        """Return ``array``, which another thread placed, once this thread may use it."""
+        """Make ``array``, which another thread placed, safe to use in this one, and return it."""
         return array
 
     # ------------------------------------------------------------------------------ gradients
@@ -189,7 +189,7 @@ class Training(Protocol):
 
     @default
     def averaged(self, gradients: Arrays, metrics: Arrays) -> tuple[Arrays, Arrays]:
-        """Average gradients and metrics over the devices, if each has computed them for its part of a batch.
+        """Return gradients and metrics averaged over devices that compute them for parts of a batch.
 
         Metrics that are not floating-point stay unchanged.
         """
@@ -228,7 +228,7 @@ class Training(Protocol):
         """
 
     def where(self, condition: Any, new: Arrays, old: Arrays) -> Arrays:
-        """Return ``new`` if ``condition``, a result of :meth:`is_finite`, is True, and otherwise ``old``."""
+        """Return ``new`` if the scalar ``condition`` is True, and otherwise ``old``."""
 
     # ------------------------------------------------------------------------------ random numbers
     def generator(self, like: Any) -> Any:
@@ -239,10 +239,10 @@ class Training(Protocol):
 
     @default
     def drawing(self, rng: Any) -> AbstractContextManager[None]:
-        """Return a context inside which the framework's own generator, if graphs use it, continues ``rng``.
+        """Return a context in which the framework's own generator continues ``rng``, if graphs use it.
 
-        After it, this generator has the state from before, and ``rng`` the new one. If an exception ends the
-        context, ``rng`` is unchanged.
+        The context then restores the generator's state, and stores the new one in ``rng`` if no exception
+        was raised.
         """
         return nullcontext()
 

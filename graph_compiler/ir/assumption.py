@@ -1,6 +1,6 @@
 """Protocol of assumptions about a call, beyond the structure, dtypes and ranks of its arguments.
 
-The kinds about arguments are in the module ``assumptions``.
+The kinds about arguments are in :mod:`graph_compiler.assumptions`.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class MatcherNames(Protocol):
     def on_host(self, number: int) -> str:
         """Return an expression for the elements of input ``number`` as a NumPy array.
 
-        Its value at run time is None if the elements cannot be read.
+        Its value at run time is None if the elements are not available on the host.
         """
 
     def knows(self, symbol: Symbol) -> bool:
@@ -102,7 +102,7 @@ class MismatchedCall(Protocol):
         """Return the value of a size or number in this call; None if it is unknown before the call runs."""
 
     def on_host(self, number: int) -> Any:
-        """Return the elements of input ``number`` as a NumPy array; None if they cannot be read."""
+        """Return the elements of input ``number`` as a NumPy array; None if the host does not have them."""
 
 
 class JsonWriter(Protocol):
@@ -142,9 +142,9 @@ def input_number(item: Any, read: JsonReader) -> int:
 
 
 def first_difference(left: Any, right: Any, rounding: float = 0.0) -> tuple[str, Any, Any]:
-    """Return the index of the first difference between nested lists, and the two elements there.
+    """Return the index of the first difference between nested lists as text, and the two elements there.
 
-    The index is a text. If the lists differ in length or not at all, it is empty, and they are returned.
+    With an empty index, the two elements are ``left`` and ``right`` themselves.
 
     >>> first_difference([[1, 2], [3, 4]], [[1, 2], [3, 5]])
     ('[1][1]', 4, 5)

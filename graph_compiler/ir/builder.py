@@ -234,7 +234,7 @@ class Builder:
     ) -> tuple[Value, ...]:
         """Append a node that runs ``bodies``, and return its outputs.
 
-        Raise ``UnsupportedOperation`` if an output has a size that is read from a value computed in its body.
+        Raise ``UnsupportedOperation`` if the size of an output is read from a value computed in a body.
         """
         regions, captured = close(*bodies)
         # Each iteration may have another size, so no symbol of the enclosing scope can express it.

@@ -1,7 +1,7 @@
 """Graphs: programs as lists of nodes in program order.
 
 In a *recorded* graph, most nodes are calls: their operation is the name of a framework function, and their
-arguments are those of the call. In a *canonical* graph, nodes are operations of :mod:`graph_compiler.ops`.
+arguments are those of the call. A *canonical* graph has operations of :mod:`graph_compiler.ops` instead.
 """
 
 from __future__ import annotations
@@ -497,9 +497,9 @@ class Graph:
             yield value
 
     def numbers_of_sizes(self) -> set[Value]:
-        """Return the numbers in sizes that are parameters of nodes; compilers need them as static arguments.
+        """Return the numbers that occur in sizes among the parameters of nodes.
 
-        Fill values do not count, because no shape depends on them.
+        Compilers need them as static arguments. Fill values do not count, because no shape depends on them.
         """
         return {
             symbol.source

@@ -1,4 +1,4 @@
-"""Graphs as JSON, without the arrays of constants. Decoding checks the form of data and runs no code from it.
+"""Graphs as JSON, without the arrays of parameters and constants. Decoding runs no code from the data.
 
 Arguments that JSON cannot express carry a tag: ``{"!": "tuple", "v": [...]}``, ``{"!": "value", "v":
 3}``, ``{"!": "size", "v": [...]}``. Values are indices into a table of values. Framework objects such as
@@ -51,7 +51,7 @@ log = logging.getLogger("graph_compiler")
 
 
 def tree_to_json(tree: Tree, item: Callable[[Any], Any]) -> Any:
-    """Return the JSON form of a tree, with ``item`` as the encoder of keys and other objects."""
+    """Return the JSON form of a tree. ``item`` encodes keys, and static values other than classes."""
     if isinstance(tree, Leaf):
         return (
             {"number": _NAMES_OF_NUMBERS[tree.type]}

@@ -37,8 +37,7 @@ class CallRecord:
         `tensor.data` do.
     strided: True if the result depends on the strides of an array, which canonical graphs do not have.
     returns_operand: True if the call returned its first array operand itself, as calls in place do (torch).
-    has_wide_integers: True if int64 elements outside the range of int32 were found in the result, and none in
-        the operands (torch).
+    has_wide_integers: True if the call seems to introduce int64 elements outside the range of int32 (torch).
     weak: True if the result is a Python number (numpy), or some operands are weakly typed arrays and others
         are not (JAX). Weakly typed arrays adopt the dtype of the other operands.
     is_host_number: True if the result is a number that Python read from an array or computed from such a

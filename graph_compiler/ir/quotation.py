@@ -56,7 +56,7 @@ def shortened(text: str) -> str:
 
 
 def _nodes(origin: Origin) -> tuple[Any, ...]:
-    """Return the syntax nodes around ``origin``, outermost first; empty if its source is not found."""
+    """Return the syntax nodes around ``origin``, outermost first; empty if they are unknown."""
     # Without an instruction the line need not be the user's, and the file need not be the recorded one.
     if origin.instruction is None:
         return ()
