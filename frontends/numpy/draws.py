@@ -51,7 +51,7 @@ class TracedGenerator:
 def draw(
     capture: Any, generator: TracedGenerator | None, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
-    """Record a call of a method of ``generator``; without one, of a function of ``numpy.random``."""
+    """Record a call of a method of ``generator``; if that is None, of a function of ``numpy.random``."""
     if name == "shuffle":
         return _shuffle(capture, generator, *args, **kwargs)
     capture.states.check(capture)
@@ -95,7 +95,7 @@ def _shuffle(capture: Any, generator: TracedGenerator | None, x: Any, axis: int 
 
 
 class UnrecordedSampling(TracingError):
-    """Error for random numbers that were sampled without a recorded call."""
+    """Error for a change of the state of a random generator outside of recorded calls."""
 
 
 class GeneratorStates:

@@ -43,9 +43,9 @@ def spell(item: Any) -> str | None:
 
 
 def read(text: str) -> Any:
-    """Return the dtype or class that ``text`` names, as :meth:`NumpyCalls.spell` writes it.
+    """Return the dtype or scalar class that ``text`` names, as :meth:`NumpyCalls.spell` writes it.
 
-    Raise :class:`InvalidFile` if it names none.
+    Raise :class:`InvalidFile` for other text.
 
     >>> read('np.dtype("float32")'), read("np.int8"), read("float")
     (dtype('float32'), <class 'numpy.int8'>, <class 'float'>)

@@ -43,7 +43,7 @@ class ChangedState:
         self._trees: tuple[Tree, ...] = ()
 
     def enter(self, inputs: Inputs, list_shims: ListShims) -> None:
-        """Replace arrays and numbers in the locations by traced inputs, and set ``values``."""
+        """Put traced inputs and shims of lists into the locations, and set ``values``."""
         trees: list[Tree] = []
         values: list[Any] = []
         for place in self.places:
@@ -63,7 +63,7 @@ class ChangedState:
         self.values, self._trees = tuple(values), tuple(trees)
 
     def recorded(self, containers: Containers) -> ExternalState:
-        """Return the state for the graph: what it reads, and the new objects at replaced locations."""
+        """Return the state for the graph: its locations, and what is new there."""
         tree = Branch(tuple, tuple(range(len(self.places))), self._trees)
         replaced = []
         for index, (place, before) in enumerate(zip(self.places, self.values)):
@@ -335,9 +335,10 @@ class NumpyWeights(contracts.Weights):
 
     # ------------------------------------------------------------------------------ while recording
     def enter(self, capture: Any, kept: ChangedState, inputs: Inputs, list_shims: ListShims) -> None:
-        """Replace reachable arrays, generators and functions of NumPy by what records their use.
+        """Replace reachable objects, such as arrays and generators, by ones that record their use.
 
-        Raise :class:`TracingError` if a part of the state in ``kept`` is stored elsewhere, too.
+        Raise :class:`TracingError` if ``kept`` shares containers with other locations in a way that
+        cannot be recorded.
         """
         self.kept, self._list_shims = kept, list_shims
         own, inside = (
@@ -403,7 +404,7 @@ class NumpyWeights(contracts.Weights):
         return item if new is None else new
 
     def changed(self, is_given: Callable[[Any], bool]) -> tuple[dict[str, Any], list[StatePlace]]:
-        """Return the new arrays of parameters that were replaced, by name, and the locations of new state."""
+        """Put lists back; return the new arrays of parameters, by name, and the locations of new state."""
         self._list_shims.take_out()
         arrays: dict[str, Any] = {}
         found = {place.identity: place for place in (*self.kept.places, *self._shared)}

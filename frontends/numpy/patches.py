@@ -64,7 +64,7 @@ def is_number(item: Any) -> bool:
 def record_host_math(
     current: Callable[[], Any], name: str, original: Callable[..., Any], args: tuple[Any, ...]
 ) -> Any:
-    """Record a call of ``math``, ``cmath`` or ``complex``, and return its result or NotImplemented."""
+    """Return the recorded result of a call of ``math``, ``cmath`` or ``complex``, or NotImplemented."""
     capture = current()
     if capture is None or not all(
         isinstance(leaf, (int, float, complex)) for leaf in iterate_structure(args)
@@ -182,7 +182,7 @@ _OF_PAIRS = frozenset({"scipy.linalg.cho_solve", "scipy.linalg.lu_solve"})
 
 
 def _recording_if_traced(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that records a call of SciPy's function ``original`` if it gets traced arrays."""
+    """Return a function that records a call of SciPy's function ``original`` if an argument is traced."""
     signature = inspect.signature(original)
     first = next(iter(signature.parameters))
 
@@ -297,7 +297,7 @@ _MODULES_OF_SCIPY = ("scipy", "scipy.spatial", "scipy.special", *SCIPY)
 
 
 def _per_loaded_module(make: Callable[[], Any]) -> Callable[[], Any]:
-    """Return ``make`` with its result cached until another module of SciPy is imported."""
+    """Return ``make`` with its result cached for each value of :func:`_loaded`."""
     made = functools.cache(lambda loaded: make())
     return functools.wraps(make)(lambda: made(_loaded()))
 
@@ -383,7 +383,7 @@ _METHODS_OF_UFUNCS = frozenset({"reduce", "accumulate", "reduceat", "outer"})
 
 
 class _Proxy:
-    """Proxy that equals ``original``, a function of NumPy or SciPy, and calls ``call`` instead of it."""
+    """Proxy for ``original``, a function of NumPy or SciPy, that calls ``call`` instead."""
 
     def __init__(self, original: Any, call: Callable[..., Any]) -> None:
         self._original = self.__wrapped__ = original
@@ -432,7 +432,7 @@ def _original_of(item: Any) -> Any:
 
 @functools.cache
 def _of_lists(function: Any) -> _Proxy:
-    """Return a proxy of ``function`` that, while recording, converts lists of traced arrays to arrays."""
+    """Return a proxy of ``function`` that, while recording, makes arrays of positional lists of arrays."""
 
     @forwards
     def call(*args: Any, **kwargs: Any) -> Any:

@@ -116,7 +116,7 @@ class UnrecordedIterations:
         self.loaded, self.any = loaded, False
 
     def run(self, recorder: Recorder, loop: RecordedLoop, done: int) -> bool:
-        """Run the iterations of ``loop`` after the first ``done``; return True, or False if that fails."""
+        """Try to run the iterations of ``loop`` after the first ``done``, and return True on success."""
         rest = rest_of_loop(recorder.graph, loop, done)
         held = (
             {}
@@ -185,7 +185,7 @@ _PLACES = ("numpy.argmax", "numpy.argmin", "numpy.ndarray.argmax", "numpy.ndarra
 
 
 def number_in(capture: CallCapture, array: Any) -> Any:
-    """Record that Python reads the element of a 0-d array, and return it as a traced number, or None."""
+    """Return the element of a 0-d array as a traced Python number, or None if it is not recorded as one."""
     is_open = (
         capture.reading.symbolic
         and array.ndim == 0
@@ -229,7 +229,7 @@ def decide_operands(capture: CallCapture, key: str, operands: tuple[Any, ...]) -
 
 
 def _has_float_power(capture: CallCapture, base: Any, exponent: Any) -> bool:
-    """Return True if ``base ** exponent`` is surely a float in Python."""
+    """Return True if a power of Python numbers is a real float, with a guard on a ``base`` that was read."""
     if not any(isinstance(item, float) for item in (base, exponent)) or any(
         isinstance(item, complex) for item in (base, exponent)
     ):
@@ -254,7 +254,7 @@ def _is_whole(base: Any, exponent: Any) -> bool:
 
 
 def expect_as_read(capture: CallCapture, key: str, operands: Sequence[Any], result: Any) -> None:
-    """Guard numbers that Python has read from arrays where Python or NumPy may raise, but not the targets."""
+    """Guard against divisions by 0 and bad indices for which Python or NumPy raises, and targets do not."""
     if is_traced(result) and result._value in capture.weak and key in _DIVISIONS and is_traced(operands[1]):
         _expect(capture, "__ne__", operands[1], 0)
     if key in _INDEXED:

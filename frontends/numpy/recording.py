@@ -108,10 +108,10 @@ _MOST_ROUNDS = 7
 class NumpyHypotheses:
     """Assumptions of one attempt at a recording.
 
-    known: locations that are state, because earlier attempts or recordings found them to change.
+    known: locations that earlier attempts or recordings found to be state.
     often: locations of numbers that have changed between calls.
     numbers: paths of the number arguments that become inputs instead of constants.
-    grown: identities of the lists to which the function is assumed only to append.
+    grown: identities of the locations of lists to which the function is assumed only to append.
     reading: treatment of numbers that Python reads from arrays, as symbols or constants.
     views: stored arrays that are views of other stored arrays.
     steps: runner of the loop iterations that are not recorded; None to record all iterations.
@@ -169,7 +169,7 @@ def _changed_often(request: Request) -> tuple[list[StatePlace], frozenset[Path]]
 
 
 def _attempt(request: Request, hypotheses: NumpyHypotheses) -> tuple[Recording, list[StatePlace]]:
-    """Run and record the function once. Return the recording, and locations of changed state that it lacks.
+    """Run and record the function once. Return the recording, and locations of state that it lacks.
 
     If there are such locations, the recording is not valid.
     """
@@ -358,8 +358,8 @@ def _note_sharing(
 ) -> None:
     """Add assumptions to ``graph`` about identity, shared memory and strides of the inputs.
 
-    The first ``count`` inputs are arguments, the others state. Raise :class:`TracingError` if memory that is
-    written to is shared.
+    The first ``count`` inputs are arguments, the others state. Raise :class:`TracingError` if an array that
+    is written to may overlap another one.
     """
     given = [id(item) for item in inputs]
     same = SameArray(

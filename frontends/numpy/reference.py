@@ -71,7 +71,7 @@ def fresh(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> Array:
 
 
 def with_traits(array: Array, facts: Mapping[str, Any]) -> Array:
-    """Return ``array``, with its axes in the order of ``facts["packing"]`` if that names one without gaps.
+    """Return ``array``, in the memory order ``facts["packing"]`` if a transposed contiguous array has it.
 
     >>> with_traits(np.zeros((2, 3)), {"packing": (1, 0, 1, 1)}).strides
     (8, 16)

@@ -34,7 +34,7 @@ class BlockCapture(NumpyCapture):
     """Recording that tracks the arrays to which open regions write.
 
     blocks: for each open region, the outer arrays that it writes to, each with a copy of its memory before.
-    tied: arrays that may be the same object, to which nothing may be written.
+    tied: arrays that may share memory, depending on which block ran.
     """
 
     def __init__(self, *args: Any) -> None:
@@ -66,7 +66,7 @@ class _NumpyBlock(RecordedBlock):
     """Recorded region, with the outer arrays that it changes and examples of its outputs.
 
     written: arrays of the enclosing scope to which the region writes.
-    like: for each output, its array or scalar while recording, and True if it is a Python number.
+    like: for each output, its array or scalar while recording, and a bool: True for a Python number.
     """
 
     written: dict[Value, Any]

@@ -275,9 +275,9 @@ Call = tuple[Callable[..., Any], tuple[Any, ...]]
 
 
 def clamp_index(function: Callable[..., Any], args: tuple[Any, ...]) -> Call:
-    """Return the call, with traced integers that are out of bounds moved to the ends of their axes.
+    """Replace traced integers of an index that are out of bounds, and return the call.
 
-    This applies to an index of numbers and slices.
+    This applies to an index of numbers and slices. Other calls are returned unchanged.
     """
     if function not in (operator.getitem, operator.setitem):
         return function, args
@@ -356,7 +356,7 @@ class Flags:
 def share_memory(capture: Any, a: Any, b: Any, max_work: Any = None) -> bool:
     """Return True if two arrays share memory, as for ``np.shares_memory``.
 
-    Raise :class:`TracingError` if that may depend on sizes.
+    Raise :class:`TracingError` if this cannot be decided, such as for two parts of an array.
     """
     one, other = seen_of(a), seen_of(b)
     if not (isinstance(one, np.ndarray) and isinstance(other, np.ndarray)) or owner_of(one) is not owner_of(
@@ -378,7 +378,7 @@ def share_memory(capture: Any, a: Any, b: Any, max_work: Any = None) -> bool:
 
 
 def _is_whole(capture: Any, array: Any) -> Any:
-    """Return a bool or condition that is true if ``array`` has all the memory of what it is a part of."""
+    """Return a bool or condition: true if ``array`` has as many bytes as its owner, and repeats none."""
     seen = whole = seen_of(array)
     while isinstance(whole.base, np.ndarray):
         whole = whole.base

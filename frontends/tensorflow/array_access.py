@@ -9,7 +9,7 @@ import tensorflow as tf
 
 
 class TensorVersion:
-    """Stamp that fits a ``tf.Tensor``, which is immutable, and no variable."""
+    """Stamp of a ``tf.Tensor``, which is immutable. It fits no variable."""
 
     __slots__ = ()
 

@@ -299,7 +299,7 @@ def bodies_of(operation: Any) -> list[Any]:
 
 
 def is_repeatable(operation: Any) -> bool:
-    """Return True if ``operation``, with the graphs that it calls, changes no state. It may print."""
+    """Return True if ``operation`` and the graphs that it calls are known to change no state."""
     bodies = bodies_of(operation)
     if bodies:
         return all(is_repeatable(inner) for graph in bodies for inner in graph.get_operations())

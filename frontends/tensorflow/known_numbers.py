@@ -88,7 +88,7 @@ class RecordedElements:
 def recorded_elements(
     recorder: Recorder, operands: Sequence[TensorValue], places: Sequence[int]
 ) -> RecordedElements | None:
-    """Return the elements that operands at the indices ``places`` have while recording, or None."""
+    """Return the recorded elements of the operands at ``places`` that may become numbers, or None."""
     if recorder.in_block:
         return None
     found = {
@@ -569,8 +569,8 @@ class _Counting:
     def steps(self, tensor: Any) -> Any:
         """Return the number of iterations before ``tensor``, a part of the condition, becomes false.
 
-        Return True if it is always true, False if it is never true, and None if the number is unknown. A
-        number below 0 means no iteration.
+        A bool means that ``tensor`` has this value at each step, None that the number is unknown, and a
+        number below 0 that there is no iteration.
         """
         operation = source_of(tensor).op
         if operation.type == "Const":

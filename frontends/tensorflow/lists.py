@@ -328,7 +328,7 @@ def _length_for(arrays: Arrays, places: TensorValue) -> Any:
 
 
 def _lengthened(arrays: Arrays, held: TensorValue, places: TensorValue, shape: Any) -> TensorValue:
-    """Return ``held``, made longer with rows of zeros if it is known to be too short for ``places``."""
+    """Return ``held``, made longer with rows of zeros if it is too short for ``places`` while recording."""
     sizes = all_sizes(held.item) if isinstance(held.item, Value) else ()
     length = sizes[0] if sizes else getattr(held.item, "length", None)
     is_known = isinstance(places.item, np.ndarray)

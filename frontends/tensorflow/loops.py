@@ -167,7 +167,7 @@ class _AffineNumbers:
     operands: Sequence[TensorValue]
 
     def of(self, tensor: Any) -> tuple[Any, int] | None:
-        """Return ``(first, step)`` if ``tensor`` is ``first + step * n`` in iteration n, or None."""
+        """Return ``(first, step)`` of a tensor found to be ``first + step * n`` in iteration n, or None."""
         operation = source_of(tensor).op
         place = input_index(self.body, tensor)
         if place is not None and place in self.count.counters:

@@ -100,7 +100,7 @@ def attributes_of(operation: Any) -> dict[str, Any]:
 
 
 def plain(item: Any) -> Any:
-    """Return an attribute as plain data: names of dtypes, ``str``, tuples, and other objects unchanged.
+    """Convert an attribute to plain data: a dtype to its name, bytes to ``str``, a list to a tuple.
 
     >>> plain(tf.float32), plain(b"SAME"), plain([1, 2]), plain(tf.TensorShape([None, 2]).as_proto())
     ('float32', 'SAME', (1, 2), (None, 2))

@@ -641,8 +641,8 @@ def _watched_variables(graph: Any) -> Iterator[Any]:
 class TracedBlock:
     """Block of the nodes that ``run`` adds to the recorder. The constructor calls ``run``.
 
-    When ``run`` has returned, the reader's variables are restored, so code outside of the block does not see
-    its assignments.
+    When ``run`` has returned, the variables that the reader knew before are restored, so code outside of the
+    block does not see its assignments.
 
     nodes: the nodes of the block.
     results: what ``run`` returned.

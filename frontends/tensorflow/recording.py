@@ -143,7 +143,7 @@ class TracingHypotheses:
     fixed: axes whose sizes are constants.
     reading: how numbers that Python reads from tensors are treated.
     known: places that are treated as state.
-    numbers: True if Python numbers in ``known`` become symbols.
+    numbers: True if Python numbers in ``known`` may become symbols.
     """
 
     fixed: Axes
@@ -232,7 +232,7 @@ _OF_ELEMENTS = (tf.errors.OperatorNotAllowedInGraphError, NotImplementedError, M
 
 
 def _translate(name: str, problem: Exception) -> Exception:
-    """Return a ``TracingError`` in place of ``problem`` if that is an error of tracing, or ``problem``."""
+    """Return a ``TracingError`` in place of a known error of tracing, and any other ``problem`` itself."""
     if isinstance(problem, AttributeError) and "SymbolicTensor" in str(problem) and "assign" in str(problem):
         why = (
             "assigns a variable that is an argument, of which a graph gets what it holds; keep it in the "

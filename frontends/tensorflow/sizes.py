@@ -100,7 +100,7 @@ def _refuse_trial(frame: FrameType) -> None:
 
 
 class PartialShape(tf.TensorShape):
-    """Base class of shapes with unknown sizes. ``resolve`` returns the shape in numbers, or raises."""
+    """Base class of shapes that may have unknown sizes. ``resolve`` returns them as numbers, or raises."""
 
     def resolve(self) -> Any:
         raise NotImplementedError
@@ -211,7 +211,7 @@ class Shape(PartialShape):
 class RequiredShape(PartialShape):
     """Shape of a tensor in an inner ``tf.function``, for code that needs known sizes.
 
-    Reading an unknown size, or iterating over a shape that has one, raises ``RuntimeError``.
+    Indexing an unknown size, or iterating over a shape that has one, raises ``RuntimeError``.
     """
 
     def __getitem__(self, key: Any) -> Any:

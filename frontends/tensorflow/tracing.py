@@ -59,7 +59,7 @@ def opens(item: Any) -> bool:
 
 
 def unwrap(structure: Any) -> Any:
-    """Return containers without the wrappers that ``tf.Module`` puts around lists, tuples and dicts."""
+    """Replace the wrappers that ``tf.Module`` puts around lists, tuples and dicts by plain containers."""
     # ``tape.gradient`` returns such wrappers if its sources are wrapped.
     if isinstance(structure, data_structures.TrackableDataStructure):
         structure = data_structures.wrap_or_unwrap(structure)
@@ -133,7 +133,7 @@ def _asking_code(depth: int) -> tuple[str, str]:
 
 @contextmanager
 def restore_unbuilt(layers: Iterable[Any]) -> Iterator[None]:
-    """If this context raises, restore the layers of each ``keras.Sequential`` that is still not built."""
+    """If this context raises, restore the list of layers of each unbuilt ``keras.Sequential``."""
     # Keras adds an input layer with the sizes of this tracing, and would then refuse to build the model with
     # other sizes.
     before = [

@@ -168,7 +168,7 @@ CONDITIONS: Conditions = {
 
 
 def expect_no_error(b: NumpyBuilder, made: Iterable[Node], errstate: Mapping[str, str]) -> None:
-    """Guard that ``made`` produces no infinity or NaN of its own where ``errstate`` lets NumPy raise."""
+    """Guard against new infinities and NaN in the results of ``made`` where ``errstate`` lets NumPy raise."""
     raising = {name for name, action in errstate.items() if action == "raise"}
     for node in made if raising & {"divide", "over", "invalid"} else ():
         for value in node.outputs:
@@ -190,7 +190,7 @@ _DIVISORS = {"divide": 1, "floor_divide": 1, "reciprocal": 0, "pow": 0}
 
 
 def _refused_infinities(b: NumpyBuilder, node: Node, value: Value, raising: Set[str]) -> Value | None:
-    """Emit where elements of ``value`` are infinite by an error in ``raising``, or return None for none."""
+    """Return a mask of the infinities in ``value`` that may come from an error in ``raising``, or None."""
     divides, overflows = ("divide" in raising, "over" in raising)
     if not (divides and node.op not in _OVERFLOWING or overflows and node.op not in _POLES):
         return None
@@ -203,7 +203,7 @@ def _refused_infinities(b: NumpyBuilder, node: Node, value: Value, raising: Set[
 
 
 def _unchanged(b: NumpyBuilder, test: Callable[[Value], Value], node: Node, found: Value) -> Value:
-    """Emit a bool that is False if ``found`` has a True and ``test`` holds in no floating input array."""
+    """Emit a bool: True if ``found`` has no True, or ``test`` holds somewhere in an inexact input array."""
     told = b.logical_not(b.any(found))
     for item in node.inputs:
         if isinstance(item, Value) and is_inexact(item.dtype):
@@ -292,9 +292,9 @@ def _operand(b: NumpyBuilder, item: Any, kind: str) -> Any:
 
 
 def elementwise(name: str, compute: Callable[..., Any], ufunc: Any = None) -> Callable[..., Any]:
-    """Register and return a row of the ufunc ``name``, for operands of the dtypes that NumPy selects.
+    """Register and return a row of the ufunc ``name``.
 
-    ``ufunc`` is ``numpy.<name>`` by default.
+    ``compute`` gets the operands converted by :func:`operands_of`. ``ufunc`` is ``numpy.<name>`` by default.
     """
     called = ufunc or getattr(np, name)
 

@@ -402,7 +402,7 @@ _shift("ifftshift")
 
 
 def _lapack(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return a decorator that registers a row of ``scipy.linalg``. Results are cast to recorded dtypes."""
+    """Return a decorator that registers a row of ``scipy.linalg``, with results cast to recorded dtypes."""
 
     def register(row: Callable[..., Any]) -> Callable[..., Any]:
         @rows.row(f"scipy.linalg.{name}")

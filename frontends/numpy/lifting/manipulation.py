@@ -468,7 +468,7 @@ def delete(b: NumpyBuilder, arr: Any, obj: Any, axis: Any = None) -> Any:
 
 
 def _without_numpy_bool(b: NumpyBuilder, item: Any) -> Any:
-    """Return ``item``, or the bool that it is if it is a constant of the class ``np.bool_``."""
+    """Convert a constant of the class ``np.bool_`` to a bool, and return other items unchanged."""
     known = next((array for value, array in b.graph.constants.values() if value is item), None)
     return bool(known) if isinstance(known, np.bool_) else item
 

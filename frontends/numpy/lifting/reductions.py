@@ -300,7 +300,7 @@ rows.table(
 
 
 def _known_elements(b: NumpyBuilder, x: Value) -> Any:
-    """Return the elements of an array that is written in the function, or None for another one."""
+    """Return the elements of ``x`` if they are known, otherwise None."""
     made = b.maker(x)
     if made is None or made.op != "asarray":
         return next((np.asarray(array) for value, array in b.graph.constants.values() if value is x), None)

@@ -22,7 +22,8 @@ from .table import NumpyBuilder, axes_of, axis_of, rows
 def _merge_axes(b: NumpyBuilder, x: Value, axis: Any) -> tuple[Value, int | None, tuple[int, ...] | None]:
     """Merge several axes into one new last axis.
 
-    Return the array, the axis to reduce and the normalized axes; None for both axes if ``axis`` is None.
+    Return the array, the axis to reduce and the normalized axes. If ``axis`` is None, the array is unchanged,
+    and both others are None.
     """
     axes = axes_of(axis, x.ndim)
     if axes is None or len(axes) == 1:
@@ -128,7 +129,7 @@ def _median(skip_nan: bool) -> Callable[..., Any]:
 
 
 def _middle(b: NumpyBuilder, x: Value, axis: int, skip_nan: bool) -> Value:
-    """Return the medians along ``axis``, of the elements that are not NaN if ``skip_nan``."""
+    """Return the medians along ``axis``; with ``skip_nan``, those of the elements that are not NaN."""
     size, rest = x.shape[axis], tuple(dim for place, dim in enumerate(x.shape) if place != axis)
     if not hint_of(size):
         b.fix(size)

@@ -27,7 +27,7 @@ Ends = tuple[Any, Any]
 
 
 def bounds_of(b: Builder, x: Any) -> Ends | None:
-    """Return inclusive lower and upper bounds of an integer or of the elements of an array, or None."""
+    """Return inclusive bounds of an integer, or of the elements of an integer array; None if unknown."""
     if not isinstance(x, Value):
         return (x, x) if isinstance(x, (int, Size)) else None
     made = b.maker(x)
@@ -149,7 +149,7 @@ class NumpyBuilder(RaisingBuilder):
         return True
 
     def array(self, x: Any, dtype: str | None = None) -> Value:
-        """Convert ``x``, a number, a value, or a nested list or tuple of both, to a value."""
+        """Convert ``x``, a number, a value, or a nested list or tuple of these, to a value."""
         if isinstance(x, (list, tuple)):
             if not _flat(x):
                 return self.zeros(shape=np.shape(x), dtype=dtype or "float64")

@@ -119,7 +119,7 @@ def _depthwise_weight(b: TensorFlowBuilder, kernel: Value) -> Any:
 
 
 def _groups(b: TensorFlowBuilder, channels: Any, taken: Any) -> int:
-    """Return the number of groups of a convolution of ``channels`` channels whose kernel takes ``taken``."""
+    """Return the number of groups of a convolution whose kernel reads ``taken`` of the ``channels``."""
     # Without groups, the number of channels need not be fixed: a guard on the equality suffices.
     if hint_of(channels) == hint_of(taken):
         b.guard(apply("eq", channels, taken))

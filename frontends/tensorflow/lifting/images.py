@@ -424,7 +424,7 @@ def _select_boxes(
     least: Any,
     sigma: float,
 ) -> tuple[Value, Value, Value]:
-    """Select ``steps`` boxes greedily. Return the best box of each step, its score, and True if one was left.
+    """Select boxes greedily. Return the best box of each step, its score, and True if one was left.
 
     ``scores`` are ``[problem, box]``; the results are ``[step, problem]``, boxes as indices.
     """

@@ -121,7 +121,7 @@ def max_pool_with_argmax(
 
 
 def _flat_indices(b: TensorFlowBuilder, places: Value, x: Value, with_batch: bool) -> Value:
-    """Convert flat spatial indices, with the channels first, to indices into the flattened NHWC array."""
+    """Convert flat spatial indices, channels first, to indices into the flat NHWC image or batch."""
     places = from_channels_first(b, places, "NHWC")
     batch, channels = x.shape[0], x.shape[3]
     found = b.add(

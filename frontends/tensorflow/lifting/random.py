@@ -469,7 +469,7 @@ def _float(b: TensorFlowBuilder, x: Any) -> Value:
 def _inverse(
     b: TensorFlowBuilder, share: Callable[[Value], Value], drawn: Value, low: Value, high: Value, whole: bool
 ) -> Value:
-    """Approximate the least number at which the cumulative distribution function ``share`` reaches ``drawn``.
+    """Find where the cumulative distribution function ``share`` reaches ``drawn``.
 
     Bisect between ``low`` and ``high``, over integers if ``whole``.
     """

@@ -138,7 +138,7 @@ _DTYPES: dict[type, str] = {bool: "bool", int: "int32", float: "float32", comple
 class ComputedOperand(NotImplementedError):
     """Error for a static operand that is computed from array elements, in a row that needs numbers.
 
-    The lifter then calls the row with the recorded elements, if there are any, and guards on them.
+    The lifter then calls the row with the recorded elements, if there are any.
     """
 
 
