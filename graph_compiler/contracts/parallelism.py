@@ -228,7 +228,7 @@ def running_mesh() -> Any:
 
 
 class Parallelism(Protocol):
-    """Way of a framework to run one function on many devices.
+    """Execution of functions and training steps on several devices by one framework.
 
     Errors that are recognized as communication errors are raised as ``CollectiveFailed``.
     """

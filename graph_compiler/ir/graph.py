@@ -665,7 +665,7 @@ class Aliases:
 
 
 def call_signature(graph: Graph) -> inspect.Signature:
-    """Return a signature with names for the recorded arguments, for a function without a signature."""
+    """Return a signature with names for the arguments that ``graph`` was recorded with."""
     args, kwargs = unflatten(graph.input_tree, graph.inputs)
     names: list[str] = []
     for place, item in enumerate(args):

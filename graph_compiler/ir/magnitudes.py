@@ -1,6 +1,6 @@
 """Range analysis of Python integers in a graph: they have no bounds in Python, but overflow in arrays.
 
-The analysis is interval arithmetic. The carry of a loop is iterated to a fixed point with widening; a
+The analysis is interval arithmetic. The carry of a loop is iterated toward a fixed point with widening; a
 counter, which changes by a small amount per iteration, is bounded by an assumed trip count.
 """
 
