@@ -90,7 +90,7 @@ class Operand(Text):
     """Text of an input of an operation.
 
     spec: shape and dtype; None for a number.
-    given: True for an array that the block being written does not compute.
+    given: True if the text reads an array from outside of the block.
     """
 
     __slots__ = ("given", "spec")

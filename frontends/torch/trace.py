@@ -136,7 +136,10 @@ class Trace(Protocol):
         """
 
     def depends_on(self, fact: str, tensor: torch.Tensor) -> None:
-        """Guard on the property ``fact`` of the inputs if ``tensor`` depends on them."""
+        """Guard on the property ``fact`` of the inputs if ``tensor`` may differ between calls.
+
+        Weights count as fixed.
+        """
 
     def note_fact(self, fact: str, count: int | None = None) -> None:
         """Guard on the property ``fact`` of the first ``count`` inputs, or of all if ``count`` is None."""
