@@ -102,7 +102,7 @@ class ArrayLocation(Protocol):
 
 
 class _ViewPosition(NamedTuple):
-    """Shape of the array that owns the memory of a view, and the operations that make the view from it.
+    """Shape of the array that a view is a part of, and the operations that make the view from it.
 
     taken: these operations, or None if they are not found.
     """

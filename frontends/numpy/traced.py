@@ -378,7 +378,7 @@ def share_memory(capture: Any, a: Any, b: Any, max_work: Any = None) -> bool:
 
 
 def _is_whole(capture: Any, array: Any) -> Any:
-    """Return a bool or condition: true if ``array`` has as many bytes as its owner, and repeats none."""
+    """Compare the size of ``array`` with that of its owner; return a bool or a condition on sizes."""
     seen = whole = seen_of(array)
     while isinstance(whole.base, np.ndarray):
         whole = whole.base

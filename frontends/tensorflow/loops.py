@@ -315,7 +315,7 @@ class _WhileLoop:
         )
 
     def read(self) -> list[int]:
-        """Read the body once, and the condition if the trip count is unknown, and store their blocks.
+        """Read the body, and the condition if the trip count is unknown, and store their blocks.
 
         Return the handle numbers of variables that the body assigns and that are not in the carry yet.
         """

@@ -135,8 +135,8 @@ class PythonState:
     def restore(self, everything: bool) -> None:
         """Undo the changes of the call.
 
-        If ``everything`` is False, keep what a first call sets up for later ones, and records of TensorFlow
-        and Keras.
+        If ``everything`` is False, keep what looks like setup for later calls, and records of TensorFlow and
+        Keras.
         """
         if everything:
             return self.world.restore()

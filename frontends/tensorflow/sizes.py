@@ -245,7 +245,7 @@ _answer(
 
 
 def accept_partial_shapes(name: str) -> Any:
-    """Return a replacement of the method ``name`` of ``tf.TensorShape`` that accepts a ``PartialShape``."""
+    """Return a replacement of the method ``name`` of ``tf.TensorShape`` that resolves a ``PartialShape``."""
     before = getattr(tf.TensorShape, name)
 
     def method(shape: Any, other: Any) -> Any:

@@ -77,7 +77,7 @@ rows = TensorFlowRows("tensorflow")
 
 
 class TensorFlowBuilder(RaisingBuilder):
-    """Builder of canonical operations without dtype promotion, which rows of TensorFlow write with.
+    """Builder of canonical operations for the rows of TensorFlow, without dtype promotion.
 
     recorded: the recorded specs of the results of the operation that is being lifted.
     """
