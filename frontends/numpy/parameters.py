@@ -96,7 +96,7 @@ Array = np.ndarray[Any, Any]
 
 
 class ArrayLocation(Protocol):
-    """Protocol of a location. ``read`` returns the object that is there now."""
+    """Protocol of a location of an array. ``read`` returns the object that is there now."""
 
     def read(self) -> Any: ...
 
@@ -444,7 +444,7 @@ class NumpyWeights(contracts.Weights):
 
     def restore(self) -> None:
         self.world.restore()
-        # Defaults are immutable tuples, so traced arrays were put into new ones.
+        # Traced arrays were put into new tuples and dicts of defaults.
         for function, positional, keywords in self._tuples:
             function.__defaults__, function.__kwdefaults__ = positional, keywords
 

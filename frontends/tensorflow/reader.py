@@ -407,7 +407,7 @@ class GraphReader:
         # Such an operation is not run, because it may wait forever (an empty queue).
         if any(kind in operation.type for kind in _WAITS):
             raise UnsupportedOperation(_no_array(operation, operation.inputs[0], self.origin(operation)))
-        # The kernel would change the user's variable, so it is not run either.
+        # The kernel may change the user's variable, so it is not run either.
         if any(one.item is None and handle_number(one.seen) in self.variables for one in operands):
             raise UnsupportedOperation(
                 f"{operation.type}: a kernel of TensorFlow's own that reads or writes a variable; "

@@ -100,7 +100,7 @@ def _refuse_trial(frame: FrameType) -> None:
 
 
 class PartialShape(tf.TensorShape):
-    """Base class of shapes that may have unknown sizes. ``resolve`` returns them as numbers, or raises."""
+    """Base class of shapes that may have unknown sizes. ``resolve`` returns a known shape, or raises."""
 
     def resolve(self) -> Any:
         raise NotImplementedError

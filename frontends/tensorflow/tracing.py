@@ -304,7 +304,7 @@ class TensorFlowTrace:
         return [hint_of(expression_of(size)) for size in shape]
 
     def _stated_shape(self, tensor: Any, shape: Any) -> Any:
-        """Return ``shape``, which the user's code states for ``tensor``, without symbolic numbers."""
+        """Return ``shape``, which the user's code states for ``tensor``, with symbolic numbers replaced."""
         given = getattr(shape, "numbers", shape)
         rows = list(self._rows(given)) if isinstance(given, ops.SymbolicTensor) else given
         numbers = [*map(self.number, rows)] if isinstance(rows, (list, tuple)) else []
