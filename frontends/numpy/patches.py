@@ -451,6 +451,14 @@ def _with_arrays(args: tuple[Any, ...]) -> tuple[Any, ...]:
     )
 
 
+def _make_polynomial(session: Any, original: Any, polynomial: Any, *args: Any, **kwargs: Any) -> None:
+    original(polynomial, *_with_arrays(args), **kwargs)
+
+
+# The class stays NumPy's, which its results are objects of.
+POLYNOMIALS = (probes.Patch(np.poly1d, "__init__", probes.replace_call, _make_polynomial),)
+
+
 def _holds_traced(items: Any) -> bool:
     return any(is_traced(item) for item in iterate_structure(items))
 

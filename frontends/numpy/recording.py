@@ -57,7 +57,7 @@ from .calls import Inputs, flatten_arguments
 from .capture import NumpyCapture
 from .draws import GENERATORS, UnrecordedSampling, bits_of, state_of
 from .parameters import ChangedState, NumpyWeights, StoredArrayViews
-from .patches import SYMBOLS, replaced, replaced_function, replacement_of
+from .patches import POLYNOMIALS, SYMBOLS, replaced, replaced_function, replacement_of
 from .reading import UnrecordedIterations
 from .regions import BlockCapture, NumpyRegions
 from .traced import TracedArray, TracedScalar, is_traced
@@ -248,7 +248,7 @@ def _before(code: Reached) -> EnvironmentGuards:
 
 
 # Besides changes of settings, random numbers of Python are refused, because no key of a graph yields them.
-_PATCHES = PatchSet(*SETTINGS, *refused({random: DRAWS[random]}), *MATH)
+_PATCHES = PatchSet(*SETTINGS, *refused({random: DRAWS[random]}), *MATH, *POLYNOMIALS)
 
 
 class _EnvironmentReads:

@@ -257,4 +257,11 @@ SAMPLES: list[Sample] = [
         )
         for dtype in ("uint16", "uint32")
     ),
+    sample(
+        "poly1d of elements",
+        lambda c, x: (np.poly1d([c[0], 2, c[1]])(x), np.poly1d([c[0], c[2]], r=True).coeffs),
+        d(4),
+        d(3),
+        again=True,
+    ),
 ]
