@@ -80,13 +80,16 @@ def _without_autocast(function: Callable[..., Any]) -> Callable[..., Any]:
 def _accelerator_of(given: Iterable[Any]) -> torch.device | None:
     """Return the device of the first tensor in ``given`` that is not on the CPU, or None.
 
-    Of a mapping, only the first value is checked.
+    Of a mapping, only the first value is checked if no GPU is in use.
     """
     for item in given:
+        held: Iterable[Any] = (item,)
         if isinstance(item, Mapping):
-            item = next(iter(item.values()), None)
-        if isinstance(item, torch.Tensor) and not item.is_cpu:
-            return item.device
+            # A look at each weight costs every call time.
+            held = itertools.islice(item.values(), None if torch.cuda.is_initialized() else 1)
+        for one in held:
+            if isinstance(one, torch.Tensor) and not one.is_cpu:
+                return one.device
     return None
 
 

@@ -80,6 +80,14 @@ def test_a_module_takes_its_constants_along() -> None:
     assert module.to("meta")(torch.ones(5, 3, device="meta")).device.type == "meta"
 
 
+def test_the_first_weight_that_is_on_a_gpu_decides(monkeypatch: pytest.MonkeyPatch) -> None:
+    from graph_compiler.backends.torch import native
+
+    monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
+    weights = {"first": torch.ones(2), "second": torch.ones(2, device="meta")}
+    assert native._accelerator_of([weights, torch.ones(2)]) == torch.device("meta")
+
+
 def test_what_makes_no_array_is_called_as_it_is() -> None:
     graph = graph_compiler.transpile(jnp.tanh, to="torch", args=(jnp.ones(3),))
     assert graph.variants[0].executable.flat.__code__.co_name == graph.variants[0].program.name
