@@ -104,10 +104,12 @@ Cast = Callable[[Any], Any]
 def device_under_autocast(capture: Trace, operands: list[torch.Tensor]) -> str:
     if not is_any_autocast_enabled():
         return ""
-    if operands:
-        capture.depends_on("device", operands[0])
-    device = operands[0].device.type if operands else "cpu"
-    return device if torch.is_autocast_enabled(device) else ""
+    for operand in operands:
+        capture.depends_on("device", operand)
+    devices = {operand.device.type for operand in operands} or {"cpu"}
+    # torch prefers the autocast of an accelerator, as for a scalar on the CPU beside a tensor on a GPU.
+    enabled = [kind for kind in AUTOCAST_DEVICES if kind in devices and torch.is_autocast_enabled(kind)]
+    return enabled[-1] if enabled else ""
 
 
 def record_cast(

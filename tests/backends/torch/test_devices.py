@@ -6,6 +6,7 @@ The device ``meta`` stands for a GPU.
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -146,6 +147,21 @@ def test_calls_under_autocast_put_all_generators_back(monkeypatch: pytest.Monkey
     rewind, first = autocasting._random_state_restorer(), (torch.rand(2), torch.rand(2, generator=other))
     rewind()
     assert all(map(torch.equal, first, (torch.rand(2), torch.rand(2, generator=other))))
+
+
+def test_the_autocast_of_a_gpu_comes_before_that_of_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    from graph_compiler.frontends.torch import settings as autocasting
+
+    kinds = ["cuda"]
+    monkeypatch.setattr(autocasting, "is_any_autocast_enabled", lambda: True)
+    monkeypatch.setattr(torch, "is_autocast_enabled", kinds.__contains__)
+    operands: Any = [SimpleNamespace(device=torch.device(kind)) for kind in ("cpu", "cuda")]
+    capture: Any = SimpleNamespace(depends_on=lambda fact, operand: None)
+    for _ in range(2):
+        assert autocasting.device_under_autocast(capture, operands) == "cuda"
+        assert autocasting.device_under_autocast(capture, operands[::-1]) == "cuda"
+        kinds.append("cpu")
+    assert autocasting.device_under_autocast(capture, operands[:1]) == "cpu"
 
 
 def exactly(x: Any) -> Any:
