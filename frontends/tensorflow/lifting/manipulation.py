@@ -361,7 +361,7 @@ def sobol_sample(b: TensorFlowBuilder, dim: Any, num_results: Any, skip: Any, **
 
 
 def entries(b: TensorFlowBuilder, operand: Any, count: int) -> tuple[Any, ...]:
-    """Return the ``count`` elements of a vector as a tuple of numbers, sizes and 0-d arrays."""
+    """Return the elements of a vector of ``count`` elements as a tuple of numbers, sizes and 0-d arrays."""
     if isinstance(operand, tuple):
         return operand
     if not isinstance(operand, Value):

@@ -313,7 +313,7 @@ def _sortable(b: TensorFlowBuilder, x: Value) -> Any:
 
 
 def _unit(b: TensorFlowBuilder, bits: Value, dtype: str) -> Any:
-    """Convert uint32 words to floats in [0, 1)."""
+    """Convert uint32 words to floats in [0, 1) of ``dtype``, which must not be float64."""
     if dtype == "float64":
         raise NotImplementedError("random numbers of float64 of a seed")
     places = {"float32": 23, "float16": 10, "bfloat16": 7}[dtype]
@@ -337,7 +337,7 @@ def _normal(b: TensorFlowBuilder, shape: Any, source: tuple[Value, Value], dtype
 
 
 def _box_muller(b: TensorFlowBuilder, words: Value, dtype: str) -> Any:
-    """Return two float32 samples of the normal distribution for each pair of words ``[pair, 2]``."""
+    """Return two float32 samples of the normal distribution for each row of ``words``, ``[pair, 2]``."""
     drawn = _unit(b, words, "float64" if dtype == "float64" else "float32")
     first, second = (b.getitem(drawn, key=along(1, place)) for place in range(2))
     # TensorFlow has the same lower bound, which keeps the logarithm finite.
