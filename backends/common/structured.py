@@ -219,7 +219,7 @@ def write_strong_zero(scope: Scope, node: Node) -> None:
     scope.line(f"{', '.join(scope.name(node))} = strong_zero({', '.join([name, *operands])})")
 
 
-def step_called(node: Node) -> Node:
+def with_checkpointed_step(node: Node) -> Node:
     """Return the ``scan`` node ``node`` with a body that is one checkpointed ``call`` of the old body."""
     (step,) = node.regions
     inputs, outputs = (

@@ -39,7 +39,7 @@ class NotTraceable(Exception):
     """Exception that says why a function has to run operation by operation."""
 
 
-def dropped_checks(graph: Any) -> list[Any]:
+def checks_dropped_by_xla(graph: Any) -> list[Any]:
     """Add to the default graph checks that XLA computes the same as TensorFlow's kernels, and return them.
 
     Raise ``NotForXla`` if ``graph`` has to run without XLA.
@@ -604,7 +604,7 @@ class Compiled:
             raise NotForXla(inexact)
         graph = tf.compat.v1.get_default_graph()
         require_no_global_random(graph)
-        checks = dropped_checks(graph)
+        checks = checks_dropped_by_xla(graph)
         if self._reads_numbers:
             of_python = python_checks(graph)
             if of_python and writes(graph):

@@ -49,7 +49,7 @@ Interval = tuple[Any, Any]
 HEAVIEST = 64
 
 
-class RaisingBuilder(Builder):
+class LiftingBuilder(Builder):
     """Builder that the lifting rows of one framework use. Subclasses define ``result_type``, type promotion.
 
     recorded: specs of the arrays that the current call returned while recording.

@@ -19,14 +19,14 @@ from ...ops.manipulation import arange_length
 from ...ops.registry import Unknown
 from ...ops.rules import at_most, nonnegative
 from ...sizes import Size, apply, hint_of, product
-from .builder import HEAVIEST, Interval, RaisingBuilder
+from .builder import HEAVIEST, Interval, LiftingBuilder
 
 WHOLE = (None, None, 1)
 # The element-wise operation of each reduction of a scatter.
 ELEMENTWISE = {"sum": "add", "prod": "multiply", "min": "minimum", "max": "maximum"}
 
 
-def holds_with_guard(b: RaisingBuilder, small: Any, large: Any) -> bool:
+def holds_with_guard(b: LiftingBuilder, small: Any, large: Any) -> bool:
     """Return True, with a guard if needed, if ``small <= large`` held while recording; otherwise False."""
     if at_most(small, large):
         return True
@@ -36,7 +36,7 @@ def holds_with_guard(b: RaisingBuilder, small: Any, large: Any) -> bool:
     return True
 
 
-def index_inside(b: RaisingBuilder, index: Any, size: Any) -> Any:
+def index_inside(b: LiftingBuilder, index: Any, size: Any) -> Any:
     """Return the int or size ``index`` as an item of a ``getitem`` key, and guard that it is in bounds.
 
     If it was out of bounds while recording, call ``b.index_out_of_bounds``.
@@ -50,7 +50,7 @@ def index_inside(b: RaisingBuilder, index: Any, size: Any) -> Any:
     return index
 
 
-def slice_inside(b: RaisingBuilder, start: Any, stop: Any, step: Any, size: Any) -> tuple[Any, Any, Any]:
+def slice_inside(b: LiftingBuilder, start: Any, stop: Any, step: Any, size: Any) -> tuple[Any, Any, Any]:
     """Return the ``getitem`` key item for ``start:stop:step`` on an axis of ``size``, with clamped bounds.
 
     ``step`` must be positive or None.
@@ -67,7 +67,7 @@ def slice_inside(b: RaisingBuilder, start: Any, stop: Any, step: Any, size: Any)
     )
 
 
-def _clamped(b: RaisingBuilder, given: Any, size: Any, absent: Any) -> Any:
+def _clamped(b: LiftingBuilder, given: Any, size: Any, absent: Any) -> Any:
     if given is None:
         return absent
     bound = given + size if _is_negative_with_guard(b, given) else given
@@ -76,7 +76,7 @@ def _clamped(b: RaisingBuilder, given: Any, size: Any, absent: Any) -> Any:
     return bound if holds_with_guard(b, bound, size) else apply("min", bound, size)
 
 
-def _is_negative_with_guard(b: RaisingBuilder, bound: Any) -> bool:
+def _is_negative_with_guard(b: LiftingBuilder, bound: Any) -> bool:
     if isinstance(bound, int) or nonnegative(bound):
         return isinstance(bound, int) and bound < 0
     b.guard(apply("lt" if bound.hint < 0 else "ge", bound, 0))
@@ -95,7 +95,7 @@ def _short(bound: Any, given: Any, size: Any) -> Any:
     return bound
 
 
-def slice_item(b: RaisingBuilder, given: slice, size: Any) -> tuple[Any, Any, Any]:
+def slice_item(b: LiftingBuilder, given: slice, size: Any) -> tuple[Any, Any, Any]:
     return slice_inside(b, given.start, given.stop, given.step, size)
 
 
@@ -103,17 +103,17 @@ def along(axis: int, item: Any) -> tuple[Any, ...]:
     return (*(WHOLE,) * axis, item)
 
 
-def cut(b: RaisingBuilder, x: Value, axis: int, start: Any = None, stop: Any = None, step: Any = 1) -> Value:
+def cut(b: LiftingBuilder, x: Value, axis: int, start: Any = None, stop: Any = None, step: Any = 1) -> Value:
     return b.getitem(x, key=along(axis, slice_inside(b, start, stop, step, x.shape[axis])))
 
 
-def pick(b: RaisingBuilder, x: Value, axis: int, index: Any) -> Value:
+def pick(b: LiftingBuilder, x: Value, axis: int, index: Any) -> Value:
     if isinstance(index, Value):
         return b.take(x, index, axis=axis)
     return b.getitem(x, key=along(axis, index_inside(b, index, x.shape[axis])))
 
 
-def fitted(b: RaisingBuilder, x: Value, shape: tuple[Any, ...], but: int | None = None) -> Value:
+def fitted(b: LiftingBuilder, x: Value, shape: tuple[Any, ...], but: int | None = None) -> Value:
     """Cut ``x`` to at most the sizes ``shape``, except on the axis ``but``."""
     for axis, (have, want) in enumerate(zip(x.shape, shape, strict=False)):
         if axis == but or have == want:
@@ -229,7 +229,7 @@ def _of_vectors(node: Node) -> Picked:
     yield indices[0], functools.reduce(functools.partial(apply, "max"), sizes), None
 
 
-def note_bounds(b: RaisingBuilder, key: str, made: Iterable[Node]) -> None:
+def check_bounds(b: LiftingBuilder, key: str, made: Iterable[Node]) -> None:
     """Add assumptions and guards that index arrays of the operations ``made`` are in bounds."""
     for node in made:
         picked = _of_vectors if key in _OF_VECTORS and node.op in _BY_VECTORS else PICKING.get(node.op)
@@ -241,7 +241,7 @@ def note_bounds(b: RaisingBuilder, key: str, made: Iterable[Node]) -> None:
                 _guard_interval(b, interval, first, size)
 
 
-def _as_given(b: RaisingBuilder, value: Any, key: str) -> Value | None:
+def _as_given(b: LiftingBuilder, value: Any, key: str) -> Value | None:
     """Return the integer input of the graph from which ``value`` takes its elements, or None."""
     while isinstance(value, Value) and value not in b.graph.inputs:
         node = b.maker(value)
@@ -259,7 +259,7 @@ def _widens(node: Node) -> bool:
 
 
 # ------------------------------------------------------------------------------ intervals of computed indices
-def _guard_interval(b: RaisingBuilder, interval: Interval, first: Any, size: Any) -> None:
+def _guard_interval(b: LiftingBuilder, interval: Interval, first: Any, size: Any) -> None:
     least, greatest = interval
     if not any(isinstance(item, Unknown) for item in (least, greatest, size)) and all(
         source in b.graph.inputs for source in values_in((least, greatest, size))
@@ -268,7 +268,7 @@ def _guard_interval(b: RaisingBuilder, interval: Interval, first: Any, size: Any
         holds_with_guard(b, greatest + 1, size)
 
 
-def _interval(b: RaisingBuilder, item: Any) -> Interval | None:
+def _interval(b: LiftingBuilder, item: Any) -> Interval | None:
     """Return a lower and an upper bound of an int, a size or an array of indices, or None.
 
     The bounds hold unless an operation overflows.
@@ -288,20 +288,20 @@ def _interval(b: RaisingBuilder, item: Any) -> Interval | None:
     return _bounds(b, item)
 
 
-def _terms(b: RaisingBuilder, item: Any) -> Sequence[Any]:
+def _terms(b: LiftingBuilder, item: Any) -> Sequence[Any]:
     node = b.maker(item)
     if node is None or node.op not in _INTERVALS or item.dtype not in ("int32", "int64"):
         return ()
     return node.inputs
 
 
-def _bounds(b: RaisingBuilder, item: Any) -> Interval | None:
+def _bounds(b: LiftingBuilder, item: Any) -> Interval | None:
     if isinstance(item, (int, Size)):
         return int(item) if isinstance(item, bool) else item, item
     return b.intervals.get(item) if isinstance(item, Value) else None
 
 
-def _interval_of_value(b: RaisingBuilder, value: Value) -> Interval | None:
+def _interval_of_value(b: LiftingBuilder, value: Value) -> Interval | None:
     if value.dtype not in ("bool", "int32", "int64"):
         return None
     if value.dtype == "bool":
@@ -325,7 +325,7 @@ def _interval_of_value(b: RaisingBuilder, value: Value) -> Interval | None:
 _KNOWN = {"asarray": "data", "full": "fill_value"}
 
 
-def _interval_of_constant(b: RaisingBuilder, value: Value) -> Interval | None:
+def _interval_of_constant(b: LiftingBuilder, value: Value) -> Interval | None:
     array: Any = next((array for own, array in b.graph.constants.values() if own is value), None)
     # A tensor on the device ``meta`` has no elements, and TensorFlow's have no such methods.
     if not hasattr(array, "min") or getattr(array, "is_meta", False) or 0 in array.shape:
@@ -383,7 +383,7 @@ class Selection:
     arrays: Arrays
     empty: list[int]
 
-    def read(self, b: RaisingBuilder, x: Value) -> Value:
+    def read(self, b: LiftingBuilder, x: Value) -> Value:
         selected = b.getitem(x, key=self.key)
         for axis in self.empty:
             selected = b.getitem(selected, key=along(axis, (None, 0, 1)))
@@ -391,7 +391,7 @@ class Selection:
 
 
 # ------------------------------------------------------------------------------------------ negative steps
-def with_positive_steps(b: RaisingBuilder, x: Value, index: Any) -> tuple[Value, tuple[int, ...], Any]:
+def with_positive_steps(b: LiftingBuilder, x: Value, index: Any) -> tuple[Value, tuple[int, ...], Any]:
     """Replace slices with negative int steps by slices with positive steps of a flipped array.
 
     Return the array, the axes that were flipped, and the new index.
@@ -412,7 +412,7 @@ def with_positive_steps(b: RaisingBuilder, x: Value, index: Any) -> tuple[Value,
     return b.flip(x, axis=tuple(turned)), tuple(turned), tuple(items)
 
 
-def _from_the_end(b: RaisingBuilder, bound: Any, size: Any) -> Any:
+def _from_the_end(b: LiftingBuilder, bound: Any, size: Any) -> Any:
     """Return a slice bound counted from the other end, at least 0; None for None."""
     if bound is None:
         return None
@@ -424,7 +424,7 @@ def _from_the_end(b: RaisingBuilder, bound: Any, size: Any) -> Any:
 
 
 # --------------------------------------------------------------------------------------------- index analysis
-def select(b: RaisingBuilder, x: Value, index: Any) -> Selection:
+def select(b: LiftingBuilder, x: Value, index: Any) -> Selection:
     items = [_plain(b, item) for item in _expanded(b, x.ndim, _items(b, index))]
     several = any((isinstance(item, Value) and item.ndim) or isinstance(item, tuple) for item in items)
     key: list[Any] = []
@@ -457,7 +457,7 @@ def select(b: RaisingBuilder, x: Value, index: Any) -> Selection:
     return result
 
 
-def _new_axis(b: RaisingBuilder, result: Selection, place: int, item: bool | None, several: bool) -> None:
+def _new_axis(b: LiftingBuilder, result: Selection, place: int, item: bool | None, several: bool) -> None:
     if item is not None and several:
         # Next to index arrays a bool is one of them: an index of its new axis that is broadcast with the
         # others.
@@ -466,7 +466,7 @@ def _new_axis(b: RaisingBuilder, result: Selection, place: int, item: bool | Non
         result.empty.append(place)
 
 
-def _items(b: RaisingBuilder, index: Any) -> list[Any]:
+def _items(b: LiftingBuilder, index: Any) -> list[Any]:
     if isinstance(index, tuple):
         return list(index)
     # torch decides by this rule, which it took from NumPy 1, including the limit of 32 items.
@@ -481,7 +481,7 @@ def _items(b: RaisingBuilder, index: Any) -> list[Any]:
     return [index]
 
 
-def _expanded(b: RaisingBuilder, rank: int, items: list[Any]) -> list[Any]:
+def _expanded(b: LiftingBuilder, rank: int, items: list[Any]) -> list[Any]:
     """Replace the first ellipsis in ``items`` by full slices, and drop any other, which torch allows."""
     places = [i for i, item in enumerate(items) if item is Ellipsis]
     if not places:
@@ -491,7 +491,7 @@ def _expanded(b: RaisingBuilder, rank: int, items: list[Any]) -> list[Any]:
     return [*items[: places[0]], *[slice(None)] * missing, *after]
 
 
-def _width(b: RaisingBuilder, item: Any) -> int:
+def _width(b: LiftingBuilder, item: Any) -> int:
     if item is None or item is Ellipsis or isinstance(item, (bool, np.bool_)):
         return 0
     if isinstance(item, Value):
@@ -519,7 +519,7 @@ def _flat(item: Any) -> Any:
         yield item
 
 
-def _plain(b: RaisingBuilder, item: Any) -> Any:
+def _plain(b: LiftingBuilder, item: Any) -> Any:
     """Normalize an item of an index for :func:`select`."""
     is_single = isinstance(item, np.ndarray) and item.ndim == 0 and item.dtype == bool
     if is_single or isinstance(item, (bool, np.bool_)):
@@ -531,7 +531,7 @@ def _plain(b: RaisingBuilder, item: Any) -> Any:
     return int(item) if isinstance(item, (int, np.integer)) else item
 
 
-def _listed(b: RaisingBuilder, item: Any) -> Any:
+def _listed(b: LiftingBuilder, item: Any) -> Any:
     array = _static(list(item) if isinstance(item, range) else item)
     if array.dtype == object:
         # The list contains values or sizes, which a NumPy array cannot hold.
@@ -541,7 +541,7 @@ def _listed(b: RaisingBuilder, item: Any) -> Any:
     return b.asarray(data=nested_tuple(array), dtype="int64")
 
 
-def _entry(b: RaisingBuilder, part: Any) -> Value:
+def _entry(b: LiftingBuilder, part: Any) -> Value:
     entry = _listed(b, part) if isinstance(part, (list, tuple)) else b.array(part, "int64")
     return b.cast(entry, "int64")
 
@@ -556,7 +556,7 @@ def nested_tuple(array: Any) -> Any:
     )
 
 
-def _arrays(b: RaisingBuilder, item: Any, shape: tuple[Any, ...]) -> list[tuple[int, Value]]:
+def _arrays(b: LiftingBuilder, item: Any, shape: tuple[Any, ...]) -> list[tuple[int, Value]]:
     if isinstance(item, Value):
         return [(0, item)]
     for size in shape[: len(item)]:
@@ -566,14 +566,14 @@ def _arrays(b: RaisingBuilder, item: Any, shape: tuple[Any, ...]) -> list[tuple[
 
 
 # ---------------------------------------------------------------------------------------------- reading
-def read_index(b: RaisingBuilder, x: Value, index: Any) -> Value:
+def read_index(b: LiftingBuilder, x: Value, index: Any) -> Value:
     x, _, index = with_positive_steps(b, x, index)
     selection = select(b, x, index)
     hints = b.recorded[0].hints if b.recorded else ()
     return read_arrays(b, selection.read(b, x), selection.arrays, hints)
 
 
-def read_arrays(b: RaisingBuilder, x: Value, arrays: Arrays, hints: tuple[int, ...] = ()) -> Value:
+def read_arrays(b: LiftingBuilder, x: Value, arrays: Arrays, hints: tuple[int, ...] = ()) -> Value:
     """Index ``x`` by ``arrays``, pairs of an axis and an index array or mask.
 
     ``hints`` is the recorded shape of the result, or ``()`` if it is unknown.
@@ -589,7 +589,7 @@ def read_arrays(b: RaisingBuilder, x: Value, arrays: Arrays, hints: tuple[int, .
     return b.take(x, indices[0], axis=axes[0]) if axes else x
 
 
-def _at_scalars(b: RaisingBuilder, x: Value, scalars: Arrays) -> Value:
+def _at_scalars(b: LiftingBuilder, x: Value, scalars: Arrays) -> Value:
     # One gather_nd, so that compilers do not materialize a row of x for x[i, j].
     axes, places = _inside(b, x, scalars)
     if len(axes) > 1:
@@ -597,7 +597,7 @@ def _at_scalars(b: RaisingBuilder, x: Value, scalars: Arrays) -> Value:
     return b.take(x, places[0], axis=axes[0]) if axes else x
 
 
-def _inside(b: RaisingBuilder, x: Value, scalars: Arrays) -> tuple[tuple[int, ...], list[Value]]:
+def _inside(b: LiftingBuilder, x: Value, scalars: Arrays) -> tuple[tuple[int, ...], list[Value]]:
     for axis, array in scalars:
         b.refuse_outside(array, x.shape[axis])
     return tuple(axis for axis, _ in scalars), [array for _, array in scalars]
@@ -619,7 +619,7 @@ def _parted(arrays: Arrays) -> tuple[Arrays, Arrays]:
 
 
 def _integers(
-    b: RaisingBuilder, x: Value, arrays: Arrays, hints: tuple[int, ...]
+    b: LiftingBuilder, x: Value, arrays: Arrays, hints: tuple[int, ...]
 ) -> tuple[tuple[int, ...], list[Value]]:
     for axis, array in arrays:
         made = b.maker(array)
@@ -654,7 +654,7 @@ def _hints_of_written(x: Value, arrays: Arrays, value: Any) -> tuple[int, ...]:
 
 
 # ---------------------------------------------------------------------------------------------- writing
-def write_index(b: RaisingBuilder, x: Value, index: Any, value: Any) -> Value:
+def write_index(b: LiftingBuilder, x: Value, index: Any, value: Any) -> Value:
     x, turned, index = with_positive_steps(b, x, index)
     selection = select(b, x, index)
     value = b.operand(value, x.dtype)
@@ -666,7 +666,7 @@ def write_index(b: RaisingBuilder, x: Value, index: Any, value: Any) -> Value:
     return b.flip(written, axis=turned) if turned else written
 
 
-def write_key(b: RaisingBuilder, x: Value, key: tuple[Any, ...], value: Any) -> Value:
+def write_key(b: LiftingBuilder, x: Value, key: tuple[Any, ...], value: Any) -> Value:
     if all(item == WHOLE for item in key):
         if not isinstance(value, Value):
             return b.full(shape=x.shape, fill_value=value, dtype=x.dtype)
@@ -675,14 +675,14 @@ def write_key(b: RaisingBuilder, x: Value, key: tuple[Any, ...], value: Any) -> 
     return b.setitem(x, without_leading_ones(b, value, rank), key=key)
 
 
-def without_leading_ones(b: RaisingBuilder, value: Any, rank: int) -> Any:
+def without_leading_ones(b: LiftingBuilder, value: Any, rank: int) -> Any:
     if not isinstance(value, Value) or value.ndim <= rank:
         return value
     # Frameworks ignore leading axes of size 1 of what is assigned.
     return b.reshape(value, shape=value.shape[value.ndim - rank :])
 
 
-def write_arrays(b: RaisingBuilder, x: Value, arrays: Arrays, value: Any, reduce: str | None = None) -> Value:
+def write_arrays(b: LiftingBuilder, x: Value, arrays: Arrays, value: Any, reduce: str | None = None) -> Value:
     """Return ``x`` with ``value`` written to the elements that ``arrays`` select.
 
     With ``reduce``, a key of ``ELEMENTWISE``, ``value`` is combined with the old elements instead.
@@ -703,7 +703,7 @@ def write_arrays(b: RaisingBuilder, x: Value, arrays: Arrays, value: Any, reduce
     return b.scatter_nd(x, without_leading_ones(b, value, rank), *indices, axes=axes, reduce=reduce)
 
 
-def write_mask(b: RaisingBuilder, x: Value, axis: int, mask: Value, value: Any, reduce: str | None) -> Value:
+def write_mask(b: LiftingBuilder, x: Value, axis: int, mask: Value, value: Any, reduce: str | None) -> Value:
     """Return ``x`` with ``value`` written where ``mask`` is true. The axes of the mask begin at ``axis``.
 
     With ``reduce``, a key of ``ELEMENTWISE``, ``value`` is combined with the old elements instead.
@@ -720,7 +720,7 @@ def write_mask(b: RaisingBuilder, x: Value, axis: int, mask: Value, value: Any, 
     return _write_in_order(b, x, axis, mask, value, behind)
 
 
-def _broadcastable_value(b: RaisingBuilder, x: Value, axis: int, mask: Value, value: Any, behind: int) -> Any:
+def _broadcastable_value(b: LiftingBuilder, x: Value, axis: int, mask: Value, value: Any, behind: int) -> Any:
     """Return a value that broadcasts against ``x`` and equals ``value`` where ``mask`` is true, or None.
 
     behind: number of axes of ``x`` after those of the mask.
@@ -747,7 +747,7 @@ def _broadcastable_value(b: RaisingBuilder, x: Value, axis: int, mask: Value, va
     return b.reshape(value, shape=(*value.shape[:place], *(1,) * mask.ndim, *value.shape[place + 1 :]))
 
 
-def _is_count_of_mask(b: RaisingBuilder, size: Any, mask: Value, axis: int) -> bool:
+def _is_count_of_mask(b: LiftingBuilder, size: Any, mask: Value, axis: int) -> bool:
     symbol = next(size.symbols(), None) if isinstance(size, Size) else None
     made = b.maker(symbol.source) if symbol is not None and size == Size.of(symbol) else None
     if symbol is None or made is None or made.op != "boolean_mask":
@@ -755,7 +755,7 @@ def _is_count_of_mask(b: RaisingBuilder, size: Any, mask: Value, axis: int) -> b
     return made.inputs[1] is mask and made.params["axis"] == axis == symbol.axis
 
 
-def _write_in_order(b: RaisingBuilder, x: Value, axis: int, mask: Value, value: Value, behind: int) -> Value:
+def _write_in_order(b: LiftingBuilder, x: Value, axis: int, mask: Value, value: Value, behind: int) -> Value:
     front = tuple(range(axis, axis + mask.ndim))
     order = (*front, *(i for i in range(x.ndim) if i not in front))
     moved = b.permute_dims(x, axes=order)

@@ -10,7 +10,7 @@ from ...forwarding import forwards
 from ...ir import Value
 from ...ir.node import Node
 from ...recording.patches.patch import Replacement
-from .builder import RaisingBuilder
+from .builder import LiftingBuilder
 
 # ------------------------------------------------------------------------------------------ condition numbers
 # Condition numbers of matrices that may be singular or have NaN, as LAPACK's inverse defines them.
@@ -55,33 +55,33 @@ def _or_infinity(b: Any, number: Any, test: Any) -> Any:
 Conditions = Mapping[str, Callable[[Any, Node], Any]]
 
 
-def inverse_exists(b: RaisingBuilder, node: Node) -> Any:
+def inverse_exists(b: LiftingBuilder, node: Node) -> Any:
     given = [are_finite(b, x) for x in node.inputs]
     is_finite = are_finite(b, node.outputs[0])
     # An infinite or NaN result shows that the matrix is singular only if the operands are finite.
     return b.logical_or(is_finite, b.logical_not(given[0] if len(given) == 1 else b.logical_and(*given)))
 
 
-def _power(b: RaisingBuilder, node: Node) -> Any:
+def _power(b: LiftingBuilder, node: Node) -> Any:
     return inverse_exists(b, node) if node.params["n"] < 0 else None
 
 
-def _positive_definite(b: RaisingBuilder, node: Node) -> Any:
+def _positive_definite(b: LiftingBuilder, node: Node) -> Any:
     # The factorization takes square roots of what must be positive. Otherwise targets give NaN on the
     # diagonal, and TensorFlow 0 for complex numbers.
     roots = b.diagonal(node.outputs[0])
     return b.greater(b.real(roots) if "complex" in roots.dtype else roots, 0)
 
 
-def _converges(b: RaisingBuilder, node: Node) -> Any:
+def _converges(b: LiftingBuilder, node: Node) -> Any:
     return None if node.params.get("hermitian") else b.logical_not(b.any(b.isnan(node.inputs[0])))
 
 
-def _converges_by_order(b: RaisingBuilder, node: Node) -> Any:
+def _converges_by_order(b: LiftingBuilder, node: Node) -> Any:
     return _converges(b, node) if node.params.get("ord") in (2, -2, "nuc") else None
 
 
-def are_finite(b: RaisingBuilder, x: Any) -> Any:
+def are_finite(b: LiftingBuilder, x: Any) -> Any:
     return b.all(b.isfinite(x))
 
 
@@ -96,7 +96,7 @@ LINEAR_ALGEBRA: Conditions = {
 }
 
 
-def expect_elements(b: RaisingBuilder, made: Iterable[Node], conditions: Conditions) -> None:
+def expect_elements(b: LiftingBuilder, made: Iterable[Node], conditions: Conditions) -> None:
     for node in made:
         condition = conditions[node.op](b, node) if node.op in conditions else None
         if condition is not None:

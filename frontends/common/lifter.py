@@ -24,7 +24,7 @@ from ...passes.lowering.region_checks import move_checks_out
 from ...recording.faults import is_fault
 from ...sizes import NumberNeeded, Size, Symbol, hint_of, product, substitute
 from ...trees import Branch, Path, Tree, count_leaves, iterate_structure, map_structure, paths
-from .builder import RaisingBuilder
+from .builder import LiftingBuilder
 from .lifted_regions import LiftedRegions
 from .read_numbers import is_read, number_of, rounding_of
 from .views import ViewStep, write_through
@@ -207,7 +207,7 @@ class Lifter:
         return {value: node for region in regions for node in region.block.nodes for value in node.outputs}
 
     # ------------------------------------------------------------------------------ framework hooks
-    def builder(self, graph: Graph) -> RaisingBuilder:
+    def builder(self, graph: Graph) -> LiftingBuilder:
         raise NotImplementedError
 
     def key(self, node: Node) -> str:

@@ -15,7 +15,7 @@ from ...ir import Node, Value
 from ...ir.graph import Aliases, Graph
 from ...recording.environment_guards import EnvironmentGuard
 from ...sizes import product
-from .builder import RaisingBuilder
+from .builder import LiftingBuilder
 from .indexing import along, without_leading_ones
 
 # ------------------------------------------------------------------------------------------------------ steps
@@ -47,7 +47,7 @@ Replay = Union[Callable[[Any], Any], Sequence[Callable[[Any], Any]]]
 _REINTERPRETING = frozenset({"view_as_complex", "view_as_real", "complex", "real", "imag", "bitcast"})
 
 
-def write_through(b: RaisingBuilder, base: Value, replay: Replay, value: Any) -> Value:
+def write_through(b: LiftingBuilder, base: Value, replay: Replay, value: Any) -> Value:
     """Return ``base`` after ``value``, a number or an array that broadcasts, was written into a view of it.
 
     ``replay(array)`` takes the view of an array of the shape of ``base``; in a sequence of functions each
@@ -81,13 +81,13 @@ def _taken(replay: Replay, array: Any) -> Any:
     return replay(array) if callable(replay) else reduce(lambda viewed, step: step(viewed), replay, array)
 
 
-def _whole(b: RaisingBuilder, value: Any, base: Value) -> Value:
+def _whole(b: LiftingBuilder, value: Any, base: Value) -> Value:
     if isinstance(value, Value):
         return b.broadcast_to(value, shape=base.shape)
     return b.full(shape=base.shape, fill_value=value, dtype=base.dtype)
 
 
-def _steps(b: RaisingBuilder, base: Value, view: Value) -> list[tuple[Node, int]] | None:
+def _steps(b: LiftingBuilder, base: Value, view: Value) -> list[tuple[Node, int]] | None:
     """Return the nodes from ``view`` back to ``base``, with the index of the view in each, or None."""
     steps = []
     while view is not base:
@@ -103,7 +103,7 @@ def _steps(b: RaisingBuilder, base: Value, view: Value) -> list[tuple[Node, int]
     return steps
 
 
-def _is_conjugated(b: RaisingBuilder, base: Value, view: Value) -> bool:
+def _is_conjugated(b: LiftingBuilder, base: Value, view: Value) -> bool:
     odd = False
     while view is not base and (node := b.maker(view)) is not None:
         odd ^= node.op == "conj"
@@ -112,7 +112,7 @@ def _is_conjugated(b: RaisingBuilder, base: Value, view: Value) -> bool:
 
 
 # ---------------------------------------------------------------------------------------------- inverse views
-def _permute(b: RaisingBuilder, node: Node, index: int, value: Any) -> Any:
+def _permute(b: LiftingBuilder, node: Node, index: int, value: Any) -> Any:
     axes = node.params["axes"]
     return (
         b.permute_dims(value, axes=tuple(map(axes.index, range(len(axes)))))
@@ -121,14 +121,14 @@ def _permute(b: RaisingBuilder, node: Node, index: int, value: Any) -> Any:
     )
 
 
-def _split(b: RaisingBuilder, node: Node, index: int, value: Any) -> Any:
+def _split(b: LiftingBuilder, node: Node, index: int, value: Any) -> Any:
     sizes, axis = node.params["sizes"], node.params["axis"]
     start = sum(sizes[:index])
     stop = None if index == len(sizes) - 1 else start + sizes[index]
     return b.setitem(node.inputs[0], value, key=along(axis, (start if index else None, stop, 1)))
 
 
-def _bitcast(b: RaisingBuilder, node: Node, index: int, value: Any) -> Any:
+def _bitcast(b: LiftingBuilder, node: Node, index: int, value: Any) -> Any:
     same = (
         value
         if isinstance(value, Value)
@@ -137,22 +137,22 @@ def _bitcast(b: RaisingBuilder, node: Node, index: int, value: Any) -> Any:
     return b.bitcast(same, dtype=node.inputs[0].dtype)
 
 
-def _real(b: RaisingBuilder, node: Node, index: int, value: Any) -> Any:
+def _real(b: LiftingBuilder, node: Node, index: int, value: Any) -> Any:
     base = node.inputs[0]
     return b.complex(_spread(b, value, node), b.imag(base))
 
 
-def _imag(b: RaisingBuilder, node: Node, index: int, value: Any) -> Any:
+def _imag(b: LiftingBuilder, node: Node, index: int, value: Any) -> Any:
     base = node.inputs[0]
     return b.complex(b.real(base), _spread(b, value, node))
 
 
-def _spread(b: RaisingBuilder, value: Any, node: Node) -> Any:
+def _spread(b: LiftingBuilder, value: Any, node: Node) -> Any:
     made = node.outputs[0]
     return value if isinstance(value, Value) else b.full(shape=made.shape, fill_value=value, dtype=made.dtype)
 
 
-def _looked_up(b: RaisingBuilder, node: Node, index: int, value: Any) -> Any:
+def _looked_up(b: LiftingBuilder, node: Node, index: int, value: Any) -> Any:
     axes = node.params["axes"] if node.op == "gather_nd" else (node.params["axis"],)
     return b.scatter_nd(node.inputs[0], value, *node.inputs[1:], axes=axes)
 

@@ -63,10 +63,10 @@ def fresh(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> Any:
     return jax.numpy.asarray(random_array(shape, dtype, seen, seed)).astype(dtype)
 
 
-def with_traits(array: Any, facts: Mapping[str, Any]) -> Any:
+def with_facts(array: Any, facts: Mapping[str, Any]) -> Any:
     """Return ``array``, converted to a weakly typed array if ``facts["weak_type"]`` is true.
 
-    >>> with_traits(fresh((2,), "float32", (0.0, 1.0), seed=0), {"weak_type": True}).weak_type
+    >>> with_facts(fresh((2,), "float32", (0.0, 1.0), seed=0), {"weak_type": True}).weak_type
     True
     """
     return (

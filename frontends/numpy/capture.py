@@ -28,7 +28,7 @@ from .call_nodes import NumpyCall, RowMajorOrder, add_node, guard_failed_call
 from .calls import METHOD, PYTHON_MODULES, name_of, row_key
 from .draws import FUNCTION, SPEC, GeneratorStates, TracedGenerator
 from .patches import recorded
-from .reading import ANSWERS, METHODS, ElementGuards, decide_operands, expect_as_read, rounded_number
+from .reading import ANSWERS, METHODS, ElementGuards, decide_operands, guard_against_errors, rounded_number
 from .traced import Traced, TracedScalar, hint, is_traced, owner_of, proxy_of, seen_of, symbolic
 
 # -------------------------------------------------------------------------------------------------- constants
@@ -380,7 +380,7 @@ class NumpyCapture:
         if is_read:
             self.read.add(found._value)
         if from_read:
-            expect_as_read(self, key, args, found)
+            guard_against_errors(self, key, args, found)
         return found
 
     def _attempt(self, function: Callable[..., Any], operands: list[Any], args: Any, kwargs: Any) -> Any:

@@ -33,7 +33,7 @@ class ElementGuards:
     def __init__(self, recorder: Recorder, here: Callable[[], Origin]) -> None:
         self._recorder, self._here = recorder, here
 
-    def guard_only(self, array: Any, convert: Callable[[Any], Any], answer: Any) -> Any:
+    def guard_element(self, array: Any, convert: Callable[[Any], Any], answer: Any) -> Any:
         """Guard that ``convert`` of the only element of ``array`` stays ``answer``, and return ``answer``."""
         is_whole = convert in (int, operator.index) and is_floating(array.dtype.name)
         # Floats that int64 does not hold are integers themselves.
@@ -218,7 +218,7 @@ def decide_operands(capture: CallCapture, key: str, operands: tuple[Any, ...]) -
     # raises.
     if key not in _BY_SIGN or type(operands[1]) is int and operands[1] >= 0:
         return operands
-    if key == "power" and _has_float_power(capture, *operands):
+    if key == "power" and _expect_float_power(capture, *operands):
         return operands
     return tuple(
         capture.elements.guard(item, as_constants=True)
@@ -228,7 +228,7 @@ def decide_operands(capture: CallCapture, key: str, operands: tuple[Any, ...]) -
     )
 
 
-def _has_float_power(capture: CallCapture, base: Any, exponent: Any) -> bool:
+def _expect_float_power(capture: CallCapture, base: Any, exponent: Any) -> bool:
     """Return True if a power of Python numbers is a real float, with a guard on a ``base`` that was read."""
     if not any(isinstance(item, float) for item in (base, exponent)) or any(
         isinstance(item, complex) for item in (base, exponent)
@@ -253,7 +253,7 @@ def _is_whole(base: Any, exponent: Any) -> bool:
     return isinstance(exponent, int) or base._seen <= 0 and bool(exponent.is_integer())
 
 
-def expect_as_read(capture: CallCapture, key: str, operands: Sequence[Any], result: Any) -> None:
+def guard_against_errors(capture: CallCapture, key: str, operands: Sequence[Any], result: Any) -> None:
     """Guard against divisions by 0 and bad indices for which Python or NumPy raises, and targets do not."""
     if is_traced(result) and result._value in capture.weak and key in _DIVISIONS and is_traced(operands[1]):
         _expect(capture, "__ne__", operands[1], 0)
@@ -274,7 +274,7 @@ def _expect_inside(capture: CallCapture, operands: Sequence[Any]) -> None:
 
 
 def _expect(capture: CallCapture, name: str, item: Any, other: Any) -> None:
-    capture.elements.guard_only(capture.operator(name, getattr(operator, name), item, other), bool, True)
+    capture.elements.guard_element(capture.operator(name, getattr(operator, name), item, other), bool, True)
 
 
 def _is_place_in(item: Any, array: Any) -> bool:

@@ -67,7 +67,7 @@ _OF_TRACED = re.compile(rf"\b({TracedArray.__name__}|{TracedScalar.__name__})\b"
 
 def record(request: Request) -> Recording:
     with following_libraries(True):
-        often, numbers = _changed_often(request)
+        often, numbers = _numbers_to_open(request)
     grown = (
         request.auto_dynamic.lengths.grown(request.places)
         if request.auto_dynamic is not None
@@ -153,7 +153,7 @@ def _give_up_numbers(hypotheses: NumpyHypotheses, problem: Exception) -> NumpyHy
     return replace(hypotheses, often=[], numbers=frozenset(), reading=Reading(False))
 
 
-def _changed_often(request: Request) -> tuple[list[StatePlace], frozenset[Path]]:
+def _numbers_to_open(request: Request) -> tuple[list[StatePlace], frozenset[Path]]:
     """Return the numbers that become inputs: locations outside the arguments, and paths of arguments."""
     counting = (
         counting_arguments(request.function, request.args, request.kwargs) if request.numbers else frozenset()

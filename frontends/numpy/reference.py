@@ -70,10 +70,10 @@ def fresh(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> Array:
     return np.asarray(random_array(shape, dtype, seen, seed)).astype(dtype)
 
 
-def with_traits(array: Array, facts: Mapping[str, Any]) -> Array:
+def with_facts(array: Array, facts: Mapping[str, Any]) -> Array:
     """Return ``array``, in the memory order ``facts["packing"]`` if a transposed contiguous array has it.
 
-    >>> with_traits(np.zeros((2, 3)), {"packing": (1, 0, 1, 1)}).strides
+    >>> with_facts(np.zeros((2, 3)), {"packing": (1, 0, 1, 1)}).strides
     (8, 16)
     """
     packing = facts.get("packing", True)

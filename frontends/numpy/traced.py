@@ -122,7 +122,7 @@ class Traced:
 
     def _python(self, convert: Callable[[Any], Any]) -> Any:
         answer = forward(convert, self._seen)
-        return self._capture.elements.guard_only(self, convert, answer)
+        return self._capture.elements.guard_element(self, convert, answer)
 
     def __repr__(self) -> str:
         self._capture.elements.guard(self)

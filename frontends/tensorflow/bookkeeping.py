@@ -51,7 +51,7 @@ def record_operation(op: str, inputs: tuple[Any, ...], params: dict[str, Any], o
 _INERT = frozenset({"Const", "Placeholder", "Identity", "NoOp"})
 
 
-def asserts_alone(graphs: Sequence[Any]) -> bool:
+def only_asserts(graphs: Sequence[Any]) -> bool:
     """Return True for two branches of which the first only asserts and the second computes nothing."""
     # ``tf.Assert`` is traced as an ``If``, and its assertion can be recorded without a branch.
     kinds = [{operation.type for operation in graph.get_operations()} for graph in graphs]

@@ -20,7 +20,7 @@ from ...recording.control_flow.regions import Arrays as RegionArrays
 from ...recording.control_flow.regions import Block as RegionBlock
 from ...sizes import Size, is_symbolic
 from ...trees import iterate_structure
-from .bookkeeping import asserts_alone
+from .bookkeeping import only_asserts
 from .evaluation import BRANCHES, branches_of, is_repeatable, place_of_branch
 from .known_numbers import nested
 from .lifting.driver import static_places
@@ -127,7 +127,7 @@ def branch(reader: GraphReader, operation: Any, operands: Sequence[TensorValue])
         found = reader.results(graphs[number], [select_branch(held, number) for held in given])
         return [_with_intermediate(reader, graphs, given, place, held) for place, held in enumerate(found)]
     # An assertion may be checked without a branch.
-    if asserts_alone(graphs):
+    if only_asserts(graphs):
         return reader.results(graphs[0], given)
     given = [
         _as_array(reader, operation, held, [graph.inputs[number] for graph in graphs])

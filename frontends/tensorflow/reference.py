@@ -56,7 +56,7 @@ def fresh(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> Any:
     return tf.constant(random_array(shape, dtype, seen, seed).astype(tf.as_dtype(dtype).as_numpy_dtype))
 
 
-def with_traits(array: Any, facts: Mapping[str, Any]) -> Any:
+def with_facts(array: Any, facts: Mapping[str, Any]) -> Any:
     return array
 
 

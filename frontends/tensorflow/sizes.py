@@ -244,7 +244,7 @@ _answer(
 )
 
 
-def accept_partial_shapes(name: str) -> Any:
+def resolving_partial_shapes(name: str) -> Any:
     """Return a replacement of the method ``name`` of ``tf.TensorShape`` that resolves a ``PartialShape``."""
     before = getattr(tf.TensorShape, name)
 

@@ -45,7 +45,7 @@ class TensorFlowCalls(RecordedCalls):
     }
     prelude = (
         "size", "sizes", "scalar", "item", "refuse_gradient", "with_gradient", "while_loop", "iterate",
-        "scan", "run_again", "dynamic_update_slice", "grouped_conv2d", "by_xla",
+        "scan", "run_again", "dynamic_update_slice", "grouped_conv2d", "compiled_by_xla",
     )  # fmt: skip
 
     def dtype_text(self, dtype: str) -> str:
@@ -98,7 +98,7 @@ class TensorFlowCalls(RecordedCalls):
         attributes = [f"{name}={value}" for name, value in texts.items() if defaults.get(name) != value]
         named = [f"{name}={operand}" for name, operand in zip(names, operands)]
         if not has_kernel(node, names):
-            return f"by_xla(tf.raw_ops.{key})({', '.join([*named, *attributes])})"
+            return f"compiled_by_xla(tf.raw_ops.{key})({', '.join([*named, *attributes])})"
         if groups > 1:
             # The helper has no defaults.
             attributes = [f"{name}={value}" for name, value in texts.items()]

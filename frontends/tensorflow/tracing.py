@@ -36,7 +36,7 @@ from .evaluation import run_eagerly
 from .known_numbers import as_known_array
 from .names import BELOW, PACKAGES, READ, dtype_of_array
 from .reader import GraphReader, LineNotingGraph
-from .sizes import RequiredShape, Shape, SizeTensor, accept_partial_shapes, asked_by, symbolic
+from .sizes import RequiredShape, Shape, SizeTensor, asked_by, resolving_partial_shapes, symbolic
 from .variables import TensorValue
 
 
@@ -335,7 +335,7 @@ class TensorFlowTrace:
             *((BaseResourceVariable, name, self._variable_method(name)) for name in names),
             *((tf, name, answer) for name, answer in (self._modes() | self._questions()).items()),
             *(
-                (tf.TensorShape, name, accept_partial_shapes(name))
+                (tf.TensorShape, name, resolving_partial_shapes(name))
                 for name in ("is_compatible_with", "merge_with")
             ),
             (

@@ -332,7 +332,7 @@ _WITH_RULES = (
 class GradientRules:
     """Recorder of custom gradient rules, which patches ``torch.autograd.Function`` classes for a call.
 
-    is_following: True if the rule that is being recorded is torch's own.
+    is_torchs_rule: True if the rule that is being recorded is torch's own.
     """
 
     def __init__(self, capture: GradientTrace) -> None:
@@ -340,7 +340,7 @@ class GradientRules:
         # Triples of class, attribute and the class's own previous value.
         self._covered: list[tuple[type, str, Any]] = []
         self._handles: list[Any] = []
-        self.is_following = False
+        self.is_torchs_rule = False
         # Number of rules that are being recorded inside of each other.
         self._depth = 0
 
@@ -516,7 +516,7 @@ class GradientRules:
         nodes, assumed = len(graph.nodes), recorder.savepoint()
         world = ObjectSnapshot((), called=[rule])
         recorded, why = None, ""
-        before, self.is_following = self.is_following, is_torchs
+        before, self.is_torchs_rule = self.is_torchs_rule, is_torchs
         self._depth += 1
         try:
             # As in a backward pass with ``create_graph=True``, in which a rule may disable gradients.
@@ -532,7 +532,7 @@ class GradientRules:
             recorded, why = None, f"{problem}".strip().partition("\n")[0] or type(problem).__name__
         finally:
             self._depth -= 1
-            self.is_following = before
+            self.is_torchs_rule = before
             world.restore()
         del graph.nodes[nodes:]
         graph.nodes += () if recorded is None else recorded.before

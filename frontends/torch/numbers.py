@@ -19,8 +19,8 @@ from ...recording.patches.builtin_names import (
     COUNTED,
     builtin_lookups,
     conversion_replacements,
+    lines_passing_as_value,
     only_called,
-    passed_as_value,
     type_replacements,
 )
 from ...recording.patches.host_math import Symbols
@@ -179,7 +179,7 @@ def _stands_in(item: Any) -> bool:
 def asks_for_types_unseen(spaces: Iterable[ModuleNamespace], owners: Iterable[Any]) -> bool:
     """Return True if the code may use the builtin ``type`` in a way that no shim can replace."""
     return (
-        any(_NAME in space.unread and _NAME not in space.held for space in spaces)
+        any(_NAME in space.read_elsewhere and _NAME not in space.held for space in spaces)
         or any(_passes_type_on(function) for space in spaces for function in space.functions)
         or any(
             id(type) in map(id, held)
@@ -192,15 +192,16 @@ def _only_calls(space: ModuleNamespace) -> bool:
     file = space.file
     if _NAME in only_called(file, (_NAME,)):
         return True
-    return not space.unread and all(
-        function.__code__.co_firstlineno not in passed_as_value(file, _NAME) for function in space.functions
+    return not space.read_elsewhere and all(
+        function.__code__.co_firstlineno not in lines_passing_as_value(file, _NAME)
+        for function in space.functions
     )
 
 
 def _passes_type_on(function: types.FunctionType) -> bool:
     code = function.__code__
     looked_up = _NAME in globals_read(code) and _NAME not in function.__globals__
-    if looked_up and code.co_firstlineno in passed_as_value(code.co_filename, _NAME):
+    if looked_up and code.co_firstlineno in lines_passing_as_value(code.co_filename, _NAME):
         return True
     return (
         id(type) in map(id, _reachable_objects(function))

@@ -336,7 +336,7 @@ def attempt(request: Request, hypotheses: Hypotheses) -> Attempt:
             if not weights.are_none:
                 guard_is_parameter(capture, spaces)
             if has_own_classes():
-                capture.note_fact("tensor_class", capture.count_call_inputs)
+                capture.note_fact("tensor_class", capture.call_input_count)
             found = state.finish(capture, containers)
             graph = move_checks_out(capture.finish(result, tree, containers, state), record_check)
             _describe(graph, tensors)
@@ -392,7 +392,7 @@ def _enter_arguments(
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     names = input_names(request.function, request.args, tree)
     entered = [enter(capture, name, item) for name, item in zip(names, tensors)]
-    capture.count_call_inputs = len(entered)
+    capture.call_input_count = len(entered)
     return call_of(tree, entered)
 
 

@@ -250,10 +250,10 @@ def fresh(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> torch.Ten
     return made.as_subclass(getattr(seen, "cls", torch.Tensor))
 
 
-def with_traits(array: torch.Tensor, facts: Mapping[str, Any]) -> torch.Tensor:
+def with_facts(array: torch.Tensor, facts: Mapping[str, Any]) -> torch.Tensor:
     """Set ``requires_grad`` of ``array`` in place if ``facts`` say that it is True, and return ``array``.
 
-    >>> with_traits(torch.zeros(2), {"requires_grad": True}).requires_grad
+    >>> with_facts(torch.zeros(2), {"requires_grad": True}).requires_grad
     True
     """
     return array.requires_grad_() if facts.get("requires_grad") is True else array

@@ -79,7 +79,7 @@ class Trace(Protocol):
     # The inputs, with None for a number or a generator.
     input_tensors: list[torch.Tensor | None]
     # The number of inputs that are arguments. They come first.
-    count_call_inputs: int
+    call_input_count: int
     # Maps the ids of the user's arrays to their tensors.
     arrays: dict[int, Any]
 

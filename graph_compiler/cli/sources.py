@@ -39,12 +39,12 @@ def is_saved(source: str) -> bool:
     return (path / "graph.json").is_file() or path.is_file() and path.suffix != ".py"
 
 
-def names_a_file(source: str) -> bool:
+def is_no_model_name(source: str) -> bool:
     """Return True if ``source`` is not taken for the name of a model on the hub.
 
-    >>> [names_a_file(source) for source in ("nothing.zip", "folder/nothing.zip", "./bert", "a/b/c", "bert/")]
-    [True, True, True, True, True]
-    >>> [names_a_file(source) for source in ("gpt2", "openai/whisper-tiny.en", "Qwen/Qwen2.5-0.5B")]
+    >>> all(map(is_no_model_name, ("nothing.zip", "folder/nothing.zip", "./bert", "a/b/c", "bert/")))
+    True
+    >>> [is_no_model_name(source) for source in ("gpt2", "openai/whisper-tiny.en", "Qwen/Qwen2.5-0.5B")]
     [False, False, False]
     """
     suffix = Path(source).suffix
@@ -66,7 +66,7 @@ def original(source: str) -> Any:
         )
     if path.suffix == ".py":
         raise WrongInput(f"{source} is a Python file: name the object in it, {source}:NAME")
-    if not path.exists() and names_a_file(source):
+    if not path.exists() and is_no_model_name(source):
         raise WrongInput(
             f"there is no file or folder {source}, and it is no MODULE:OBJECT and no name of a model "
             "(owner/name)"
@@ -145,7 +145,7 @@ def _callable(found: Any, source: str) -> Any:
     return found
 
 
-def framework_in(function: Any) -> str | None:
+def framework_of_module(function: Any) -> str | None:
     """Return the framework that a callable's module suggests, or None.
 
     None is also returned if the callable itself tells its framework.
@@ -228,7 +228,7 @@ def graph_of(
     given = inputs.parse_inputs(texts)
     function = original(source)
     names = inputs.names_of_arguments(function)
-    options: dict[str, Any] = {"source": framework or framework_in(function), "freeze": freeze}
+    options: dict[str, Any] = {"source": framework or framework_of_module(function), "freeze": freeze}
     if any(given) or not names:
         options.update(args=given[0], kwargs=given[1])
     started = time.perf_counter()

@@ -264,7 +264,7 @@ class Reference(Protocol):
         )
 
     @default
-    def with_traits(self, array: Any, facts: Mapping[str, Any]) -> Any:
+    def with_facts(self, array: Any, facts: Mapping[str, Any]) -> Any:
         """Return ``array``, or a copy, with recorded properties in ``facts``, such as ``requires_grad``.
 
         ``array`` is a new array of :meth:`fresh`, and may be changed in place. Facts that the framework

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from ..errors import InvalidGraph, UnsupportedOperation
-from ..ops.registry import ArraySpec, Op, Unknown, check_params, get
+from ..ops.registry import ArraySpec, Op, Unknown, complete_params, get
 from ..ops.rules import identity_of
 from ..sizes import Size, Symbol, substitute
 from ..trees import iterate_structure
@@ -178,7 +178,7 @@ class Builder:
 
         If an array is known to equal the result, return it and append nothing.
         """
-        params = check_params(op, params)
+        params = complete_params(op, params)
         if not (op.variadic or op.required <= len(inputs) <= len(op.inputs)):
             raise InvalidGraph(f"{op.name} takes {', '.join(op.inputs)}; {len(inputs)} inputs were given")
         same = identity_of(op.name, inputs, params, self.maker)
@@ -241,7 +241,7 @@ class Builder:
         for region in regions:
             self._refuse_inner_sizes(region)
         op, inputs = get(name), (*operands, *captured)
-        params = check_params(op, params)
+        params = complete_params(op, params)
         made: tuple[Value, ...] = self.append(
             name,
             inputs,

@@ -97,10 +97,10 @@ def hashable(item: Any) -> Any:
 
 def _node(node: Node, plain: Callable[[Any], Any]) -> tuple[Any, ...]:
     regions = [region_description(region, plain) for region in node.regions]
-    return (node.op, map_structure(plain, (node.inputs, lasting_params(node))), node.no_grad, regions)
+    return (node.op, map_structure(plain, (node.inputs, params_without_hint(node))), node.no_grad, regions)
 
 
-def lasting_params(node: Node) -> dict[str, Any]:
+def params_without_hint(node: Node) -> dict[str, Any]:
     """Return the parameters of ``node``, without ``hint`` if it is a canonical operation."""
     if node.record is not None or "hint" not in node.params:
         return node.params

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..errors import InvalidGraph
 from ..ops.control import has_derivative, has_regions, own_inputs, own_operands, without_axis
-from ..ops.registry import check_params, find, get
+from ..ops.registry import complete_params, find, get
 from ..sizes import Size, Symbol, hint_of
 from ..trees import iterate_structure
 from .graph import Graph, guard_of, reads_elements, to_text
@@ -200,7 +200,7 @@ def _verify_nodes(graph: Graph, nodes: Iterable[Node], made: set[Value], depth: 
 
 def _check_canonical(graph: Graph, node: Node) -> None:
     op = get(node.op)
-    if check_params(op, node.params).keys() != node.params.keys():
+    if complete_params(op, node.params).keys() != node.params.keys():
         raise _fault(graph, node, "lacks parameters")
     given = (item.spec if isinstance(item, Value) else item for item in node.inputs)
     inferred: Any = op.infer(*given, **op.named_regions(node.regions), **node.params)

@@ -21,7 +21,7 @@ from .registry import ArraySpec as ArraySpec
 from .registry import Op as Op
 from .registry import Unknown as Unknown
 from .registry import all_ops as all_ops
-from .registry import check_params as check_params
+from .registry import complete_params as complete_params
 from .registry import declare as declare
 from .registry import decomposition as decomposition
 from .registry import get as get

@@ -257,7 +257,7 @@ def all_ops() -> dict[str, Op]:
     return dict(_OPS)
 
 
-def check_params(op: Op, params: dict[str, Any]) -> dict[str, Any]:
+def complete_params(op: Op, params: dict[str, Any]) -> dict[str, Any]:
     """Return ``params`` with the defaults of ``op`` filled in, or ``params`` itself if it is complete.
 
     Raise ``UnknownOperation`` if a parameter is unknown, or if one without a default is missing.
@@ -285,7 +285,7 @@ __all__ = [
     "Size",
     "Unknown",
     "all_ops",
-    "check_params",
+    "complete_params",
     "declare",
     "decomposition",
     "get",

@@ -242,7 +242,7 @@ def _classes(item: Any) -> Iterator[None]:
         yield
 
 
-def detects_every_change(versions_of: VersionsOf) -> bool:
+def detects_sample_changes(versions_of: VersionsOf) -> bool:
     """Return True if ``versions_of`` detects the changes of a test, and is stable in between."""
     item, held = _Object(), dict[str, Any]()
     return (
@@ -278,7 +278,7 @@ is_readable = (
     sys.implementation.name == "cpython"
     and (3, 10) <= sys.version_info[:2] <= (3, 11)
     and sys.maxsize > 2**32
-    and detects_every_change(memory_versions)
+    and detects_sample_changes(memory_versions)
 )
 
 

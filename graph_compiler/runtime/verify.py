@@ -69,7 +69,7 @@ def synthetic_leaves(
             continue
         shape = tuple(sizes.get(size, size) for size in value.spec.hints)
         own = {one.fact: one.expected[i] for one in facts if i < len(one.expected)}
-        leaf = reference.with_traits(reference.fresh(shape, value.dtype, next(ranges), seed * 100 + i), own)
+        leaf = reference.with_facts(reference.fresh(shape, value.dtype, next(ranges), seed * 100 + i), own)
         kind = kinds[i]
         # NumPy scalars were recorded with their class.
         leaf = kind.type(leaf) if isinstance(kind, TypedLeaf) else leaf
@@ -353,7 +353,7 @@ class Verification:
         return widths_of(self.recording.graph)
 
     @functools.cached_property
-    def widths_of_parts(self) -> dict[str, int]:
+    def narrowest_of_parts(self) -> dict[str, int]:
         """Lower bound of the item size of floats computed on the way to a part of an outcome, by label."""
         graph = self.recording.graph
         results = outputs_of(graph, self.widths)
@@ -435,7 +435,7 @@ class Verification:
                 f"{self.name}: the graph alone raises {type(problem).__name__}: {problem}\n  with "
                 f"{_describe_leaves(leaves)}"
             ) from problem
-        found = difference(actual, expected.parts, self.tolerance, self.numbers, self.widths_of_parts)
+        found = difference(actual, expected.parts, self.tolerance, self.numbers, self.narrowest_of_parts)
         if found:
             raise VerificationFailed(
                 f"{self.name}: graph and original differ: {found}\n  with {_describe_leaves(leaves)}\n  "

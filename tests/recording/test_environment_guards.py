@@ -19,7 +19,7 @@ from graph_compiler.recording.environment_guards import (  # noqa: E402  # noqa:
     VersionsOf,
     conjunction,
     detects,
-    detects_every_change,
+    detects_sample_changes,
     is_readable,
     memory_versions,
     versions_counted_by,
@@ -125,7 +125,7 @@ def test_versions_that_tell_only_of_dicts_are_not_trusted() -> None:
     def of_dicts(dicts: Any, objects: Any, words: Any = ()) -> Any:
         return versions_read_by(lambda: [dict(one) for one in dicts])
 
-    assert not detects_every_change(of_dicts)
+    assert not detects_sample_changes(of_dicts)
 
 
 def _put(tensor: Any, data: Any) -> None:

@@ -40,7 +40,7 @@ def max_pool(
     These are the last axes, or for the ``layout`` "channels_last" those before the last.
     """
     padding = padding or ((0, 0),) * len(kernel)
-    return over_windows(x, lowest_value(x.dtype), lax.max, kernel, strides, padding, ceil_mode, layout)
+    return reduced_windows(x, lowest_value(x.dtype), lax.max, kernel, strides, padding, ceil_mode, layout)
 
 
 def dilated_max_pool(
@@ -60,7 +60,7 @@ def dilated_max_pool(
     return result if layout == "channels_first" else jnp.moveaxis(result, channels, -1)
 
 
-def over_windows(
+def reduced_windows(
     x: jax.Array,
     start: np.ndarray,
     join: Callable[..., jax.Array],
@@ -99,7 +99,9 @@ def avg_pool(
     padding = padding or ((0, 0),) * len(kernel)
     # Sums in half precision would lose small terms.
     wide = widened(x)
-    total = over_windows(wide, np.zeros((), wide.dtype), lax.add, kernel, strides, padding, ceil_mode, layout)
+    total = reduced_windows(
+        wide, np.zeros((), wide.dtype), lax.add, kernel, strides, padding, ceil_mode, layout
+    )
     divisor = np.array(divisor_override or 1)
     last = x.ndim - (layout == "channels_last")
     space = slice(last - len(kernel), last)

@@ -175,7 +175,7 @@ def axes_first(x: tf.Tensor, axes: Sequence[int]) -> tuple[tf.Tensor, list[int]]
     return (x if order == list(range(len(order))) else tf.transpose(x, order)), order
 
 
-def meeting_indices(x: tf.Tensor, indices: Sequence[tf.Tensor], axes: Sequence[int]) -> tf.Tensor:
+def stacked_indices(x: tf.Tensor, indices: Sequence[tf.Tensor], axes: Sequence[int]) -> tf.Tensor:
     """Broadcast the ``indices`` into ``axes`` of ``x`` against each other, and stack them on a new last axis.
 
     The size of the axis is added to negative indices.
@@ -197,7 +197,7 @@ def gather_at(x: tf.Tensor, indices: Sequence[tf.Tensor], axes: tuple[int, ...])
     As in NumPy, the axes of the indices replace ``axes`` in the result if these are adjacent, and otherwise
     come first.
     """
-    places = meeting_indices(x, indices, axes)
+    places = stacked_indices(x, indices, axes)
     turned = axes_first(x, axes)[0]
     if places.shape.rank == 1 and len(axes) == x.shape.rank:
         # TensorFlow's gradient of ``gather_nd`` raises an error for one index of a single element.
@@ -225,7 +225,7 @@ def scatter_at(
     "mean", "prod", "max" or "min" to combine the values for one element, with the old one if ``include_self``
     is True.
     """
-    places = meeting_indices(x, indices, axes)
+    places = stacked_indices(x, indices, axes)
     turned, order = axes_first(x, axes)
     common, first = len(places.shape) - 1, axes[0]
     rest = sizes(turned)[len(axes) :]

@@ -133,13 +133,13 @@ def grouped_conv2d(
     return convolved(x, kernel)
 
 
-def by_xla(operation: Any) -> Any:
+def compiled_by_xla(operation: Any) -> Any:
     """Return ``operation`` compiled by XLA, and cached by its name."""
 
     def called(**given: Any) -> Any:
         return operation(**given)
 
-    compiled = vars(by_xla)
+    compiled = vars(compiled_by_xla)
     if operation.__name__ not in compiled:
         compiled[operation.__name__] = tf.function(called, jit_compile=True, autograph=False)
     return compiled[operation.__name__]

@@ -27,7 +27,7 @@ from ...common.structured import (
     checkpointed,
     insert_region,
     names_of,
-    step_called,
+    with_checkpointed_step,
     with_placeholders,
     write_call_to,
     write_strong_zero,
@@ -116,7 +116,7 @@ def _call(scope: Scope, node: Node) -> None:
 
 def _scan(scope: Scope, node: Node) -> None:
     scan_with(_loop_header, _StackedTensors())(
-        scope, step_called(node) if node.params["checkpoint"] else node
+        scope, with_checkpointed_step(node) if node.params["checkpoint"] else node
     )
 
 

@@ -17,7 +17,7 @@ from ....ops.dtypes import is_integer
 from ....ops.registry import ArraySpec
 from ....ops.rules import at_most
 from ....sizes import Size, apply
-from ...common.builder import RaisingBuilder
+from ...common.builder import LiftingBuilder
 from ...common.indexing import holds_with_guard
 from ...common.lifter import LiftingTable
 from ..dtypes import dtype_name
@@ -251,7 +251,7 @@ _RULES: dict[str, Callable[[JaxBuilder, Node], Range | None]] = {
 rows = LiftingTable("jax")
 
 
-class JaxBuilder(RaisingBuilder):
+class JaxBuilder(LiftingBuilder):
     """Builder for the rows of JAX, with ranges of integers, which show where indices need no clamping.
 
     ranges: cached ranges of the elements of integer values; None if unknown.

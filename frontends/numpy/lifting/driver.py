@@ -11,7 +11,7 @@ from ....ir.node import Node, Origin, Value
 from ....ops.collectives import COLLECTIVES
 from ....ops.dtypes import is_inexact
 from ....trees import iterate_structure
-from ...common.indexing import note_bounds
+from ...common.indexing import check_bounds
 from ...common.input_checks import expect_elements
 from ...common.lifter import Lifter, lift_collective
 from ..calls import METHOD, row_key
@@ -101,7 +101,7 @@ class _NumpyLifter(Lifter):
         result = self._by_row(node)
         made = self.result.nodes[before:]
         expect_elements(self.b, made, CONDITIONS)
-        note_bounds(self.b, row_key(node.op), made)
+        check_bounds(self.b, row_key(node.op), made)
         expect_no_error(self.b, made, dict(node.record.errstate if node.record is not None else ()))
         return result
 
@@ -147,7 +147,7 @@ class _NumpyLifter(Lifter):
         if key in WRITTEN and (not node.outputs or key == "__setitem__") and "out" not in node.params:
             before, (args, kwargs) = len(self.result.nodes), self._of_writer(node)
             written = WRITTEN[key](self.b, *args, **kwargs)
-            note_bounds(self.b, key, self.result.nodes[before:])
+            check_bounds(self.b, key, self.result.nodes[before:])
             return {node.inputs[0]: written}
         return dict(zip(node.writes, iterate_structure((result,))))
 

@@ -16,7 +16,7 @@ from ....ir.builder import Builder
 from ....ops.dtypes import UNSIGNED, is_bool, is_inexact, is_integer
 from ....ops.rules import nonnegative
 from ....sizes import Size, apply, hint_of, product
-from ...common.builder import RaisingBuilder
+from ...common.builder import LiftingBuilder
 from ...common.lifter import LiftingTable
 
 # ----------------------------------------------------------------------------------------------- value ranges
@@ -100,7 +100,7 @@ _ROWS: dict[str, Callable[[Builder, Node], Ends | None]] = {
 rows = LiftingTable("numpy")
 
 
-class NumpyBuilder(RaisingBuilder):
+class NumpyBuilder(LiftingBuilder):
     """Builder with the type promotion of NumPy 2 (NEP 50), in which Python numbers are weakly typed.
 
     weak: values among the arguments of the call that are Python numbers in the user's code.

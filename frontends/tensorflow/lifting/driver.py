@@ -15,7 +15,7 @@ from ....ir.graph import Graph
 from ....ir.node import Node, Value
 from ....ops.registry import ArraySpec
 from ....sizes import Size
-from ...common.indexing import OF_TENSORFLOW, note_bounds
+from ...common.indexing import OF_TENSORFLOW, check_bounds
 from ...common.lifter import CALLS, Lifter, lift_collective
 from ...common.read_numbers import fix_numbers, is_read, read
 from ..known_numbers import RecordedElements, fix_operand
@@ -170,7 +170,7 @@ class _TensorFlowLifter(Lifter):
         # On a CPU, TensorFlow raises for an index out of bounds. Other frameworks may clamp it or count it
         # from the end.
         if (key := self.key(node)) in OF_TENSORFLOW:
-            note_bounds(self.b, key, self.result.nodes[before:])
+            check_bounds(self.b, key, self.result.nodes[before:])
         return result
 
     def _by_row(self, node: Node) -> Any:

@@ -26,7 +26,7 @@ from ....ops.dtypes import is_floating
 from ....ops.registry import ArraySpec
 from ....sizes import Size, hint_of
 from ....trees import iterate_structure
-from ...common.builder import RaisingBuilder
+from ...common.builder import LiftingBuilder
 from ...common.lifter import LiftingTable, Row
 
 
@@ -76,7 +76,7 @@ class TensorFlowRows(LiftingTable):
 rows = TensorFlowRows("tensorflow")
 
 
-class TensorFlowBuilder(RaisingBuilder):
+class TensorFlowBuilder(LiftingBuilder):
     """Builder of canonical operations for the rows of TensorFlow, without dtype promotion.
 
     recorded: the recorded specs of the results of the operation that is being lifted.

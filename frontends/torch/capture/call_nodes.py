@@ -28,7 +28,7 @@ _FACT = "requires_grad"
 def backward_pass(capture: RunningTrace, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     capture.gradients.last = capture.here()
     if capture.for_torch:
-        capture.note_fact(_FACT, capture.count_call_inputs)
+        capture.note_fact(_FACT, capture.call_input_count)
     try:
         return capture.backward_sizes.run(function, args, kwargs)
     except Exception:
@@ -53,13 +53,13 @@ def guard_failed_call(
 def guard_requires_grad(capture: RunningTrace, written: list[Value]) -> None:
     # torch refuses in-place writes to leaves that require gradients, unless gradients are disabled. Other
     # frameworks have no leaves.
-    given = capture.recorder.graph.inputs[: capture.count_call_inputs]
+    given = capture.recorder.graph.inputs[: capture.call_input_count]
     if (
         not capture.for_torch
         and torch.is_grad_enabled()
         and any(capture.recorder.base_of(value) in given for value in written)
     ):
-        capture.note_fact(_FACT, capture.count_call_inputs)
+        capture.note_fact(_FACT, capture.call_input_count)
 
 
 # ------------------------------------------------------------------------------------------------- call nodes

@@ -36,7 +36,7 @@ from ..memory import layouts as reshaping
 from ..memory.copies import filled, is_empty_out
 from ..memory.layouts import Layouts
 from ..memory.memory import StorageTable, StoredTensorViews, WrittenTensors, on_owner
-from ..memory.sharing import note_aliases, note_sharing, refuse_out, refuse_overlap, same_outputs
+from ..memory.sharing import check_overlap, note_sharing, refuse_out, restrict_or_refuse_aliases, same_outputs
 from ..memory.watching import ExportedMemory
 from ..numbers import KeySizes
 from ..settings import (
@@ -115,7 +115,7 @@ class Capture(TorchFunctionMode):
         )
         self.history, self.first_run, self.known = AutogradHistory(self), FirstRunResults(), CallOutcomes()
         self.input_tensors: list[torch.Tensor | None] = []
-        self.call, self.count_call_inputs = "", 0
+        self.call, self.call_input_count = "", 0
         self.count_decided = 0
         self.arrays: dict[int, Any] = {}
         self.written, self.rules, self.layouts, self.vmapped = (
@@ -152,7 +152,7 @@ class Capture(TorchFunctionMode):
                 self.generators.finish()
             self.initial_settings.check(self.here)
             self.exported.check(self.recorder.graph.name, self.written)
-            note_aliases(self)
+            restrict_or_refuse_aliases(self)
             self.gradients.check(self.recorder.graph.name)
         finally:
             self.gradients.restore()
@@ -175,7 +175,7 @@ class Capture(TorchFunctionMode):
         graph.outputs = [expression_of(leaf) if is_symbolic(leaf) else self.value(leaf) for leaf in leaves]
         graph.input_tree, graph.output_tree = input_tree, output_tree
         # The outputs may have been met only now, so aliases are checked again.
-        note_aliases(self)
+        restrict_or_refuse_aliases(self)
         # A graph for another framework returns the arrays of state that it changes, while torch writes to
         # them in place.
         graph.state = GraphState(
@@ -197,7 +197,7 @@ class Capture(TorchFunctionMode):
         return graph
 
     def rewritten_state(self) -> frozenset[int]:
-        pairs = list(zip(self.input_tensors, self.recorder.graph.inputs))[self.count_call_inputs :]
+        pairs = list(zip(self.input_tensors, self.recorder.graph.inputs))[self.call_input_count :]
         if self.for_torch or not pairs:
             return frozenset()
         written = Aliases(self.recorder.graph).written
@@ -296,7 +296,7 @@ class Capture(TorchFunctionMode):
 
     def fix_all_sizes(self, origin: Origin | None = None) -> None:
         # Nobody may ever take this gradient, so it is not worth fixing the sizes of the whole recording.
-        if self.rules.is_following:
+        if self.rules.is_torchs_rule:
             raise TracingError("it runs kernels of torch outside of public calls")
         self.recorder.refuse_any_length()
         nodes = self.recorder.graph.nodes
@@ -360,7 +360,7 @@ class Capture(TorchFunctionMode):
         versions = versions_before(key, operands, args, kwargs)
         result = self.run_guarded(function, key, operands, args, kwargs)
         refuse_out(self, kwargs.get("out"), operands)
-        refuse_overlap(self, key, args, operands)
+        check_overlap(self, key, args, operands)
         touched = [tensor for tensor, before in zip(operands, versions) if version(tensor) != before]
         # ``out`` comes before the operands that share its storage, whose versions count this write as well.
         if "out" in kwargs:

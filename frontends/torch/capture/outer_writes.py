@@ -106,7 +106,7 @@ class OuterWrites:
                     "view inside"
                 )
 
-    def before_and_after(
+    def run_and_restore(
         self, tensors: Sequence[torch.Tensor], call: Callable[[], Any]
     ) -> tuple[Any, list[torch.Tensor]]:
         """Run ``call``, and restore ``tensors``. Return its result, and ``tensors`` as it left them."""

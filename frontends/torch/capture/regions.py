@@ -207,7 +207,7 @@ class BlockRecorder:
         """
         capture, recorder, last = self.capture, self.capture.recorder, blocks[-1]
         written = {value: past.tensor for block in blocks for value, past in block.written.items()}
-        (leaves, drew), left = capture.outer_writes.before_and_after(
+        (leaves, drew), left = capture.outer_writes.run_and_restore(
             list(written.values()), lambda: self.results(call)
         )
         tensors = [

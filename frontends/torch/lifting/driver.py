@@ -20,7 +20,7 @@ from ....ops.dtypes import is_inexact
 from ....recording.faults import is_fault
 from ....sizes import Size, apply, product
 from ....trees import iterate_structure, map_structure
-from ...common.indexing import note_bounds
+from ...common.indexing import check_bounds
 from ...common.input_checks import expect_elements
 from ...common.lifter import Lifter
 from ..basics.names import is_in_place, pure_key, resolve, row_key, statistics_order
@@ -292,7 +292,7 @@ class _TorchLifter(Lifter):
             self.cut_off.update(value for each in made for value in each.outputs)
         assume_demands(self.b, made)
         expect_elements(self.b, made, CONDITIONS)
-        note_bounds(self.b, key, made)
+        check_bounds(self.b, key, made)
         return result
 
     def _stream_of(self, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
@@ -337,7 +337,7 @@ class _TorchLifter(Lifter):
         before = len(self.result.nodes)
         # The keys are positions or keywords of arguments.
         new_values: dict[int | str, Any] = WRITTEN[key](self.b, *self.arguments(node))
-        note_bounds(self.b, pure_key(key), self.result.nodes[before:])
+        check_bounds(self.b, pure_key(key), self.result.nodes[before:])
         return {
             node.inputs[where] if isinstance(where, int) else node.params[where]: new
             for where, new in new_values.items()

@@ -17,7 +17,7 @@ from ....ir.node import Node
 from ....ops.dtypes import UNSIGNED
 from ....ops.registry import get
 from ....sizes import Size, Symbol, apply, hint_of
-from ...common.builder import RaisingBuilder
+from ...common.builder import LiftingBuilder
 from ...common.lifter import LiftingTable
 from ...common.read_numbers import is_read
 from ..basics.tensors import dtype_name, result_type
@@ -25,7 +25,7 @@ from ..basics.tensors import dtype_name, result_type
 rows = LiftingTable("torch")
 
 
-class TorchBuilder(RaisingBuilder):
+class TorchBuilder(LiftingBuilder):
     """Builder of canonical operations with torch's dtype promotion, which rows write with.
 
     has_floats: True if calls take floats that are computed from sizes.

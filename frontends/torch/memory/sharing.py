@@ -18,12 +18,12 @@ from ..trace import Trace
 from .memory import MemoryTrace, has_memory
 
 
-def note_aliases(capture: MemoryTrace) -> None:
+def restrict_or_refuse_aliases(capture: MemoryTrace) -> None:
     """Restrict the graph to torch, or raise, if tensors from outside may overlap with a written one."""
     graph = capture.recorder.graph
     owners = capture.written.owners()
     shared = (
-        capture.memory.shared_with(owners, capture.input_tensors[capture.count_call_inputs :])
+        capture.memory.shared_with(owners, capture.input_tensors[capture.call_input_count :])
         if owners
         else []
     )
@@ -60,8 +60,8 @@ def note_sharing(capture: MemoryTrace, graph: Graph) -> None:
         )
     )
     graph.assume(same)
-    if capture.count_call_inputs != len(graph.inputs):
-        graph.call_inputs = capture.count_call_inputs
+    if capture.call_input_count != len(graph.inputs):
+        graph.call_inputs = capture.call_input_count
     written_to = Aliases(graph).written
     if written_to.isdisjoint(graph.inputs):
         capture.layouts.rely_on_copies(graph)
@@ -134,7 +134,7 @@ def refuse_out(capture: Trace, out: Any, operands: list[torch.Tensor]) -> None:
         _refuse_repeats(capture, tensor)
 
 
-def refuse_overlap(capture: Trace, key: str, args: tuple[Any, ...], operands: list[torch.Tensor]) -> None:
+def check_overlap(capture: Trace, key: str, args: tuple[Any, ...], operands: list[torch.Tensor]) -> None:
     """Restrict the graph to torch, or raise, if overlaps in memory are found to affect an in-place call."""
     if not is_in_place(key):
         return

@@ -59,8 +59,8 @@ def _of_tensors(weights: TorchWeights, graph: Graph, asked: list[torch.nn.Module
     touched = Aliases(graph).touched
     captured = [(name, tensor) for name, (value, tensor) in graph.constants.items() if value not in touched]
     guards = [_mode(module) for module in flags]
-    guards += [fact for name, tensor in captured for fact in _untouched(name, tensor)]
-    guards += _only_asked(weights, graph)
+    guards += [fact for name, tensor in captured for fact in _guards_of_captured(name, tensor)]
+    guards += _guards_of_unused_weights(weights, graph)
     guards += [
         _unreplaced(name, tensor, *weights.holder_of(name))
         for name, tensor in captured
@@ -90,7 +90,7 @@ def _mode(module: torch.nn.Module) -> EnvironmentGuard:
     return EnvironmentGuard("{}.training is {}", (module, module.training), what)
 
 
-def _only_asked(weights: TorchWeights, graph: Graph) -> list[EnvironmentGuard]:
+def _guards_of_unused_weights(weights: TorchWeights, graph: Graph) -> list[EnvironmentGuard]:
     """Return guards on the shape and dtype of weights whose elements the graph does not use."""
     used = {id(value) for node in graph.nodes for value in node.uses} | {id(item) for item in graph.outputs}
     names = [name for name, value in graph.parameters.items() if id(value) not in used]
@@ -117,7 +117,7 @@ def _unreplaced(name: str, tensor: torch.Tensor, held: dict[str, torch.Tensor], 
     return EnvironmentGuard("{}.get({}) is {}", (held, key, tensor), f"the captured tensor {name}", held)
 
 
-def _untouched(name: str, tensor: torch.Tensor) -> list[EnvironmentGuard]:
+def _guards_of_captured(name: str, tensor: torch.Tensor) -> list[EnvironmentGuard]:
     """Return guards against writes to the captured ``tensor`` and changes of its layout."""
     what, words = f"the captured tensor {name}", words_of(tensor)
     noted = (

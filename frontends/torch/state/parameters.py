@@ -236,7 +236,7 @@ _NAME = torch.nn.Parameter.__name__
 
 def guard_is_parameter(capture: Trace, spaces: Iterable[ModuleNamespace]) -> None:
     if any(_names_it(space) for space in spaces):
-        capture.note_fact("is_parameter", capture.count_call_inputs)
+        capture.note_fact("is_parameter", capture.call_input_count)
 
 
 def _names_it(space: ModuleNamespace) -> bool:

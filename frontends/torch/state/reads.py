@@ -19,7 +19,7 @@ from ....recording.code.ownership import owner_of
 from ....recording.environment_guards import (
     EnvironmentGuard,
     VersionsOf,
-    detects_every_change,
+    detects_sample_changes,
     is_readable,
     memory_versions,
     versions_counted_by,
@@ -45,7 +45,7 @@ def _versions_of() -> VersionsOf | None:
         version = dict_version()
     except ImportError:
         return None
-    return found if detects_every_change(found := versions_counted_by(version)) else None
+    return found if detects_sample_changes(found := versions_counted_by(version)) else None
 
 
 versions_of: VersionsOf | None = _versions_of()

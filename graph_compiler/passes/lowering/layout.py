@@ -50,7 +50,7 @@ def layout(graph: Graph, prefers: Container[str], preferred: Layout = LAST) -> t
     return Pass("layout", lambda block: _with_layout(block, prefers, preferred), "deep", prefers)(graph)
 
 
-def changes_layout(block: Block, prefers: Container[str]) -> bool:
+def may_change_layout(block: Block, prefers: Container[str]) -> bool:
     """Return True if ``block`` would probably take or return arrays in channels last if it were inlined."""
     if not any(node.op in prefers for node in block.nodes):
         return False

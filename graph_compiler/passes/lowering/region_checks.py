@@ -22,7 +22,7 @@ from ...ir.assumption import magnitude
 from ...ir.graph import GUARD, Graph, Guard, guard_of, reads_elements
 from ...ir.node import Block, Node, Origin, Region, Value
 from ...ops.control import own_inputs
-from ...ops.registry import ArraySpec, check_params, get
+from ...ops.registry import ArraySpec, complete_params, get
 from ...sizes import Size
 from ..loops.range_checks import remove_certain_checks
 
@@ -34,7 +34,7 @@ Make = Callable[[str, tuple[Any, ...], dict[str, Any], Origin], Node]
 
 def canonical(op: str, inputs: tuple[Any, ...], params: dict[str, Any], origin: Origin) -> Node:
     declared = get(op)
-    params = check_params(declared, params)
+    params = complete_params(declared, params)
     spec = declared.infer(*(item.spec if isinstance(item, Value) else item for item in inputs), **params)
     return Node(op, inputs, params, origin, (Value(op, spec),))
 

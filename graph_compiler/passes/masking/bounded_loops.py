@@ -336,7 +336,9 @@ class _BoundingScope:
         build, carried = Builder(Graph("scratch", "canonical"), node.origin), node.params["carried"]
         state = [Value(value.name, value.spec) for value in node.inputs[:carried]]
         number = Value("step", _NUMBER)
-        step, still = _without_still(self._step(build, node, [*state], number, counters), {*state, number})
+        step, still = _split_still_reads(
+            self._step(build, node, [*state], number, counters), {*state, number}
+        )
         build.graph.nodes.extend(still)
         with build.block() as nodes:
             held = build.less(number, without_max_zero(node.params["length"]))
@@ -372,7 +374,7 @@ class _BoundingScope:
         return Body("step", (), inner.nodes(nodes), outputs)
 
 
-def _without_still(step: Body, changing: set[Value]) -> tuple[Body, list[Node]]:
+def _split_still_reads(step: Body, changing: set[Value]) -> tuple[Body, list[Node]]:
     """Return ``step`` without its own reads of unchanging arrays by an index, and these reads.
 
     ``changing`` has the inputs that differ between iterations.
@@ -511,16 +513,20 @@ class _PaddingRewriter:
     def _is_ragged(self, node: Node) -> bool:
         is_cut = node.op in _INDEXED and any(map(self._cuts, node.params["key"]))
         sizes = (size for value in node.outputs for size in value.shape)
-        return is_cut or any(item in self.ragged for item in node.uses) or any(map(self.reads_step, sizes))
+        return (
+            is_cut
+            or any(item in self.ragged for item in node.uses)
+            or any(map(self.reads_changing_number, sizes))
+        )
 
     def _cuts(self, item: Any) -> bool:
         if not isinstance(item, tuple):
             return False
-        return self.reads_step(item[1]) is not self.reads_step(item[0]) or self.reads_step(
-            (item[1] or 0) - (item[0] or 0)
-        )
+        return self.reads_changing_number(item[1]) is not self.reads_changing_number(
+            item[0]
+        ) or self.reads_changing_number((item[1] or 0) - (item[0] or 0))
 
-    def reads_step(self, size: Any) -> bool:
+    def reads_changing_number(self, size: Any) -> bool:
         return isinstance(size, Size) and any(
             symbol.kind == "item" and symbol.source in self.inner for symbol in size.symbols()
         )
@@ -538,7 +544,7 @@ class _PaddingRewriter:
 
     def upper_bound(self, size: Any) -> Any:
         found = upper_bound(size, lambda symbol: self.ends.get(symbol.source))
-        return None if self.reads_step(found) else found
+        return None if self.reads_changing_number(found) else found
 
     def is_nonempty(self, width: Any) -> bool:
         none = self.upper_bound(1 - width)
@@ -558,7 +564,7 @@ class _PaddingRewriter:
             self._know(node.outputs)
             return
         *before, last = self.build.graph.nodes
-        if last.outputs != (made,) or any(map(self.reads_step, node.outputs[0].shape)):
+        if last.outputs != (made,) or any(map(self.reads_changing_number, node.outputs[0].shape)):
             raise self._refused(node)
         self.build.graph.nodes[:] = [*before, replace(last, outputs=node.outputs)]
 

@@ -264,7 +264,7 @@ class _SelectionRewriter:
         return is_flat or (params["axis"] is None and not params["keepdims"])
 
     # ------------------------------------------------------------------------------ loop indices
-    def reads_step(self, size: Any) -> bool:
+    def reads_changing_number(self, size: Any) -> bool:
         return False
 
     def upper_bound(self, size: Any) -> Any:

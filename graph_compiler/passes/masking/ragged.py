@@ -235,7 +235,7 @@ def _typed(number: Any, dtype: str) -> Any:
 class LoopIndexSizes(Protocol):
     """Source of bounds for sizes that depend on loop indices."""
 
-    def reads_step(self, size: Any) -> bool:
+    def reads_changing_number(self, size: Any) -> bool:
         """Return True if ``size`` is read from a number that may change between iterations."""
 
     def upper_bound(self, size: Any) -> Any:
@@ -271,7 +271,7 @@ class PaddedRewrite:
 
         Raise ``CannotPad`` if ``width`` may change and no upper bound is known.
         """
-        if not self.steps.reads_step(width):
+        if not self.steps.reads_changing_number(width):
             return None
         if (most := self.steps.upper_bound(width)) is None:
             raise CannotPad
@@ -386,7 +386,7 @@ def _item(rewrite: PaddedRewrite, item: Any, own: Span | None, size: Any) -> tup
         inside.low + position(bound, inside.width, absent)
         for bound, absent in ((item[0], 0), (item[1], inside.width))
     )
-    if not rewrite.steps.reads_step(high - low):
+    if not rewrite.steps.reads_changing_number(high - low):
         return (item, None) if own is None else ((low, high, item[2]), None)
     if item[2] != 1:
         raise CannotPad

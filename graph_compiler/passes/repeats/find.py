@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Union
 
 from ...ir.graph import GUARD, Aliases
 from ...ir.node import Block, CallRecord, Node, Region, Value, every, values_in
-from ...ir.sameness import hashable, lasting_params, region_description
+from ...ir.sameness import hashable, params_without_hint, region_description
 from ...ops.dtypes import is_in_range
 from ...ops.registry import ArraySpec, find
 from ...sizes import Size, Symbol
@@ -209,7 +209,7 @@ def _key(node: Node, leaves: list[Any], keys: SignatureCache, unsized: Collectio
         origin.call,
         outputs,
         read.item(node.inputs),
-        read.item(lasting_params(node)),
+        read.item(params_without_hint(node)),
     ]
     if record is not None:
         parts += [
@@ -281,7 +281,7 @@ def with_leaves(node: Node, instead: Mapping[int, Any]) -> Node:
         return instead.get(at, item) if type(item) in (int, float) else item
 
     inputs = map_structure(placed, node.inputs)
-    params = {**node.params, **map_structure(placed, lasting_params(node))}
+    params = {**node.params, **map_structure(placed, params_without_hint(node))}
     return replace(node, inputs=inputs, params=params)
 
 

@@ -583,7 +583,7 @@ def rolled(fewest: int, counts: bool = False, keys: SignatureCache | None = None
         if count_all(graph.nodes) < min(fewest, _FEWEST_WITH_BRANCHES):
             return graph, False
         signatures = GraphSignatures(Aliases(graph), keys=keys)
-        signatures.unsized.update(sized_by_elements(graph.nodes))
+        signatures.unsized.update(sized_by_results(graph.nodes))
         fixed = {*graph.parameters.values(), *(value for value, _ in graph.constants.values())}
         made, changed = Pass(
             "roll",
@@ -597,7 +597,7 @@ def rolled(fewest: int, counts: bool = False, keys: SignatureCache | None = None
     return roll
 
 
-def sized_by_elements(nodes: Iterable[Node]) -> set[Value]:
+def sized_by_results(nodes: Iterable[Node]) -> set[Value]:
     """Return the results of ``nodes``, and of nodes of their regions, with a size read from a result."""
     made = [value for node in every(nodes) for value in node.outputs]
     deciding = {value for value in made if value in sources_of_sizes(value)}
@@ -622,7 +622,7 @@ def _roll_block(block: Block, signatures: GraphSignatures, means: LoopContext, f
     while _may_repeat(block, _fewest_of(block.nodes, fewest)):
         made, completed = once(block)
         if completed is not None:
-            signatures.unsized.update(sized_by_elements(completed.nodes))
+            signatures.unsized.update(sized_by_results(completed.nodes))
             longer, _ = once(completed)
             made = longer if len(longer.nodes) < len(made.nodes) else made
         if made is block:

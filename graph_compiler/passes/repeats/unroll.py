@@ -16,7 +16,7 @@ from ...ir.graph import GUARD, Graph
 from ...ir.node import Block, Node, Value
 from ...ir.rewrite import Rewriter, inline
 from ..driver import Pass, nodes_of, only_with
-from ..lowering.layout import changes_layout
+from ..lowering.layout import may_change_layout
 
 # ---------------------------------------------------------------------------------------------- inlined calls
 
@@ -34,7 +34,7 @@ def inlined_calls(graph: Graph, prefers: Container[str] | None = None) -> tuple[
     # Several calls share a region, so each function is examined once.
     functions = {id(node.regions[0].block): node.regions[0].block for node in filter(_is_plain, block.nodes)}
     written_out = {
-        key for key, function in functions.items() if prefers is None or changes_layout(function, prefers)
+        key for key, function in functions.items() if prefers is None or may_change_layout(function, prefers)
     }
     made = _inline(block, lambda node: _is_plain(node) and id(node.regions[0].block) in written_out)
     return (graph, False) if made is block else (graph.with_block(made), True)

@@ -98,7 +98,7 @@ class _Lowering:
         if returns == [body[-1]]:
             return [*self.block(body[:-1])[0], body[-1]]
         end = body[-1]
-        whole = body if always_leaves(body) else [*body, at(ast.Return(None), end)]
+        whole = body if ends_control_flow(body) else [*body, at(ast.Return(None), end)]
         found, _ = self.block(whole)
         return [assign(RETURNED, ast.Constant(False), body[0]), *found, at(ast.Return(name(RESULT)), end)]
 
@@ -191,18 +191,18 @@ def _asked_in_steps(loop: ast.While, own: LoopFlags, body: Statements, exits: Se
 
 def _joined(statement: ast.If, rest: Sequence[ast.stmt]) -> ast.If | None:
     """Return ``statement`` with ``rest`` moved into one branch if the other one leaves the block, or None."""
-    if always_leaves(statement.body):
+    if ends_control_flow(statement.body):
         return at(ast.If(statement.test, statement.body, [*statement.orelse, *rest]), statement)
-    if statement.orelse and always_leaves(statement.orelse):
+    if statement.orelse and ends_control_flow(statement.orelse):
         return at(ast.If(statement.test, [*statement.body, *rest], statement.orelse), statement)
     return None
 
 
-def always_leaves(body: Sequence[ast.stmt]) -> bool:
+def ends_control_flow(body: Sequence[ast.stmt]) -> bool:
     """Return True if code after a block is known not to run."""
     last = body[-1] if body else None
     if isinstance(last, ast.If):
-        return always_leaves(last.body) and always_leaves(last.orelse)
+        return ends_control_flow(last.body) and ends_control_flow(last.orelse)
     if isinstance(last, ast.While) and isinstance(last.test, ast.Constant) and last.test.value:
         return not any(isinstance(node, ast.Break) for node in walk(last.body))
     return isinstance(last, (ast.Return, ast.Break, ast.Continue))

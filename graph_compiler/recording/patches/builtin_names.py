@@ -56,7 +56,7 @@ def only_called(file: str, names: tuple[str, ...]) -> frozenset[str]:
     )
 
 
-def passed_as_value(file: str, name: str) -> frozenset[int]:
+def lines_passing_as_value(file: str, name: str) -> frozenset[int]:
     """Return the first lines of functions that may pass ``name`` as a value, and of functions around them."""
     uses = (use for use in _uses(file) if use.name == name and not use.is_harmless and not use.is_argument)
     return frozenset(line for use in uses for line in use.inside)

@@ -132,14 +132,14 @@ class ModuleNamespace:
     """Globals that some functions share, with the names that the functions read.
 
     names: names that the code of the functions reads.
-    unread: names of globals that functions from another file than the module's read, such as functions that
-        ``exec`` has created.
+    read_elsewhere: names of globals that functions from another file than the module's read, such as
+        functions that ``exec`` has created.
     is_own: True for the globals of a recorded function: :meth:`looks_up` then accepts every name.
     """
 
     held: dict[str, Any]
     names: set[str] = field(default_factory=set)
-    unread: set[str] = field(default_factory=set)
+    read_elsewhere: set[str] = field(default_factory=set)
     functions: list[types.FunctionType] = field(default_factory=list)
     is_own: bool = False
 
@@ -153,7 +153,7 @@ class ModuleNamespace:
         self.names.update(names_read(function.__code__))
         self.functions.append(function)
         if function.__code__.co_filename != self.held.get("__file__"):
-            self.unread.update(globals_read(function.__code__))
+            self.read_elsewhere.update(globals_read(function.__code__))
 
     @property
     def file(self) -> str:

@@ -84,7 +84,7 @@ def test_compiled_where_there_is_no_kernel(name: str, monkeypatch: pytest.Monkey
     monkeypatch.setattr(kernels, "_tried", {})
     function, (first, other) = CALLS[name][0], _arrays(name)
     graph = graph_compiler.compile(function, to="tensorflow", args=(first,))
-    assert "by_xla(" in graph.source
+    assert "compiled_by_xla(" in graph.source
     compiled = tf.function(function, jit_compile=True)
     for array in (first, other):
         found, right = (_with_gradient(one, array) for one in (graph, compiled))
