@@ -18,7 +18,7 @@ from .recording.reachability.containers import COMPILED
 from .recording.reachability.libraries import framework_of
 from .recording.request import give_arguments
 from .recording.state.places import Stateful, stateful_paths
-from .registration import FrontendEntry, backends, frontends, is_module, responds_to, trait
+from .registration import FrontendEntry, backends, frontends, has_module_mark, responds_to, trait
 from .runtime import Graph, LazyGraph
 from .runtime.boundary import public
 from .runtime.calling.binding import StaticArguments, own_static_arguments, positional, require_arguments
@@ -240,14 +240,14 @@ def _static_of(obj: Any, asked: _GraphRequest, is_part: bool) -> tuple[Any, Any]
 
 def _owner_options(options: Options, obj: Any) -> Options:
     owner = getattr(obj, "__self__", None)
-    if not responds_to(type(owner), COMPILED) or is_module(type(owner)):
+    if not responds_to(type(owner), COMPILED) or has_module_mark(type(owner)):
         return options
     # All methods of the object read its changes, so these are written back in any framework.
     return replace(options, stateful=Stateful((*options.stateful.objects, owner), options.stateful.paths))
 
 
 def _method_options(options: Options, owner: Any) -> Options:
-    objects = () if is_module(type(owner)) else (owner,)
+    objects = () if has_module_mark(type(owner)) else (owner,)
     # Positions in the paths count ``self``.
     shifted = [(0, path[1] - 1, *path[2:]) if path[0] == 0 else path for path in options.stateful.paths]
     paths = tuple(path for path in shifted if path[:2] != (0, -1))

@@ -130,7 +130,7 @@ def overlap(arrays: Sequence[Any], written: Sequence[int]) -> bool:
         arrays = [unwrapped(array) for array in arrays]
     ranges = [_address_range(array) for array in arrays]
     return any(map(may_overlap_itself, (arrays[index] for index in written))) or any(
-        a[0] < b[1] and b[0] < a[1] and share_memory(arrays[index], arrays[other])
+        a[0] < b[1] and b[0] < a[1] and may_share_memory(arrays[index], arrays[other])
         for index in written
         if (a := ranges[index])
         for other, b in enumerate(ranges)
@@ -142,12 +142,12 @@ def _is_apart(array: Any) -> bool:
     return type(array) is np.ndarray and (flags := array.flags).owndata and flags.forc
 
 
-def share_memory(one: Any, other: Any) -> bool:
+def may_share_memory(one: Any, other: Any) -> bool:
     """Return True if elements of two NumPy arrays or tensors may share memory.
 
     >>> import numpy as np
     >>> x = np.zeros((3, 4))
-    >>> share_memory(x[:, ::2], x[:, 1::2]), share_memory(x[1:], x[:2])
+    >>> may_share_memory(x[:, ::2], x[:, 1::2]), may_share_memory(x[1:], x[:2])
     (False, True)
     """
     try:

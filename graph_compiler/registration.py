@@ -293,10 +293,10 @@ def entry_method(item: Any, otherwise: Any = None) -> Any:
     )
 
 
-def is_module(item: Any) -> bool:
+def has_module_mark(item: Any) -> bool:
     """Return True if ``item`` has an attribute named in the trait ``module_marks``, such as ``state_dict``.
 
-    >>> is_module([])
+    >>> has_module_mark([])
     False
     """
     return any(responds_to(item, mark) for mark in trait("module_marks"))

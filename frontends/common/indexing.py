@@ -113,7 +113,7 @@ def pick(b: LiftingBuilder, x: Value, axis: int, index: Any) -> Value:
     return b.getitem(x, key=along(axis, index_inside(b, index, x.shape[axis])))
 
 
-def fitted(b: LiftingBuilder, x: Value, shape: tuple[Any, ...], but: int | None = None) -> Value:
+def cut_to(b: LiftingBuilder, x: Value, shape: tuple[Any, ...], but: int | None = None) -> Value:
     """Cut ``x`` to at most the sizes ``shape``, except on the axis ``but``."""
     for axis, (have, want) in enumerate(zip(x.shape, shape, strict=False)):
         if axis == but or have == want:

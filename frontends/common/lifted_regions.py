@@ -170,11 +170,11 @@ class LiftedDerivative:
         bodies = [self._body(region, self.operands) for region in functions]
         results, forward = list(bodies[0].outputs), bodies[-1]
         derivatives = [value for value in results if has_derivative(value.spec)]
-        self._keep(forward.outputs, results)
+        self._guard_results(forward.outputs, results)
         is_jvp = node.params["kind"] == "jvp"
         given = self.differentiated if is_jvp else [*results, *forward.outputs[len(results) :], *derivatives]
         bodies.append(self._body(rule, [*given, *self.operands]))
-        self._keep(bodies[-1].outputs, [*results, *derivatives] if is_jvp else self.differentiated)
+        self._guard_results(bodies[-1].outputs, [*results, *derivatives] if is_jvp else self.differentiated)
         if len(lifter.problems) > problems:
             return None
         lifter.b.origin = node.origin
@@ -208,7 +208,7 @@ class LiftedDerivative:
             raise UnsupportedOperation(f"a result of {region.name} has a size that depends on elements")
         return Body(region.name, tuple(inputs), tuple(nodes), tuple(outputs))
 
-    def _keep(self, made: Sequence[Any], wanted: Sequence[Value]) -> None:
+    def _guard_results(self, made: Sequence[Any], wanted: Sequence[Value]) -> None:
         for new, old in zip(made, wanted):
             self.lifter.regions.guard_same_sizes(new, old)
 
@@ -280,13 +280,13 @@ class LiftedRegions:
         lifter, problems = self.lifter, len(self.lifter.problems)
         # The first operand of a branch selects a region, and is not an input of the regions.
         first = 1 if node.op == "branch" else 0
-        own = len(node.inputs) if node.op == "call" else first + own_operands(node.op, node.params)
+        own = len(node.inputs) if node.op == "call" else first + own_operands(node.params)
         operands = [lifter.read(item) for item in node.inputs]
         needs_loop_index = self._draws(node)
         write = self._with_loop_index if needs_loop_index else self._of_call if number else self._body
         bodies = [write(node, region, operands[first:own], operands[own:]) for region in node.regions]
         if node.op == "branch":
-            self._keep_branches(bodies)
+            self._guard_branches(bodies)
         if len(lifter.problems) > problems:
             for value in node.outputs:
                 lifter.current_values[value] = Value(value.name, value.spec)
@@ -340,7 +340,7 @@ class LiftedRegions:
             for old, new, shape in zip(region.block.inputs, operands, shapes)
         ]
 
-    def _keep_branches(self, bodies: list[Body]) -> None:
+    def _guard_branches(self, bodies: list[Body]) -> None:
         # All branches return the same sizes. If their expressions differ, equality becomes a guard.
         first, *others = ([item for item in body.outputs if isinstance(item, Value)] for body in bodies)
         for other in others:

@@ -9,7 +9,7 @@ from itertools import accumulate
 from operator import mul
 from typing import Any, Generic, NamedTuple, TypeVar, Union
 
-from ...assumptions import share_memory
+from ...assumptions import may_share_memory
 from ...errors import UnsupportedOperation
 from ...ir import Node, Value
 from ...ir.graph import Aliases, Graph
@@ -328,7 +328,7 @@ def views_among(
     found: dict[int, tuple[Any, Any]] = {}
     for owner in sorted(arrays, key=rank, reverse=True):
         if id(owner) not in found:
-            around = [item for item in arrays if item is not owner and share_memory(item, owner)]
+            around = [item for item in arrays if item is not owner and may_share_memory(item, owner)]
             if all(is_view(item, owner) for item in around):
                 found.update({id(item): (item, owner) for item in around if id(item) not in found})
     return found

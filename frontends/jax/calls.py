@@ -177,7 +177,7 @@ class _FunctionNames:
             )
         return [module for name in self._names if (module := sys.modules.get(name)) is not None]
 
-    def places(
+    def replacements(
         self, modules: list[ModuleType], replacements: dict[int, tuple[Any, Any]]
     ) -> list[Replacement]:
         # The modules have 40,000 names, so they are searched only if there are new ones.
@@ -219,7 +219,7 @@ def recording_calls(
     with replaced(
         [
             *methods,
-            *_function_names.places(_function_names.modules(), replacements),
+            *_function_names.replacements(_function_names.modules(), replacements),
             *under_any_name(scopes, replacements.values()),
         ]
     ):

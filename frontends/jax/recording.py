@@ -340,7 +340,7 @@ class _Attempt:
         )
         numbers = conversion_replacements(builtin_lookups(self.functions), SYMBOLS)
         own = (
-            *self.shown.places(self._scopes()),
+            *self.shown.replacements(self._scopes()),
             *self.globals.replacements(),
             *self.loops.shims(self.functions),
         )

@@ -140,7 +140,7 @@ class HiddenTracers:
         self._array_class = _array_class()
         self.errors: list[Exception] = []
 
-    def places(self, scopes: Iterable[dict[str, Any]]) -> list[Replacement]:
+    def replacements(self, scopes: Iterable[dict[str, Any]]) -> list[Replacement]:
         told = ((Tracer, _shim(self)), (_is_concrete, self._is_concrete))
         # jax.core returns this deprecated name from its __getattr__, so it is not among its variables.
         by_module = (vars(jax.core), "is_concrete", self._is_concrete)

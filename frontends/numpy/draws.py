@@ -139,9 +139,9 @@ class GeneratorStates:
             )
 
 
-def bits_of(generator: Any) -> Any:
+def bit_generator_of(generator: Any) -> Any:
     return generator.bit_generator if isinstance(generator, np.random.Generator) else generator._bit_generator
 
 
 def state_of(generator: Any) -> Any:
-    return bits_of(generator).state
+    return bit_generator_of(generator).state

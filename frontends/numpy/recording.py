@@ -55,7 +55,7 @@ from ..common.read_numbers import DTYPES, Reading
 from . import reference as checks
 from .calls import Inputs, flatten_arguments
 from .capture import NumpyCapture
-from .draws import GENERATORS, UnrecordedSampling, bits_of, state_of
+from .draws import GENERATORS, UnrecordedSampling, bit_generator_of, state_of
 from .parameters import ChangedState, NumpyWeights, StoredArrayViews
 from .patches import POLYNOMIALS, SYMBOLS, replaced, replaced_function, replacement_of
 from .reading import UnrecordedIterations
@@ -297,7 +297,7 @@ def _run(
     finally:
         restore_host_state(before)
         for item, state in zip(generators, states):
-            bits_of(item).state = state
+            bit_generator_of(item).state = state
     return result
 
 

@@ -301,7 +301,9 @@ class TensorFlowRegions(Regions):
     def is_open(self, item: Any) -> bool:
         if not isinstance(item, ops.SymbolicTensor):
             return False
-        return item.graph is not self.trace.graph or not isinstance(self.trace.held(item).item, np.ndarray)
+        return item.graph is not self.trace.graph or not isinstance(
+            self.trace.value_of(item).item, np.ndarray
+        )
 
     def kind(self, item: Any) -> ArrayKind:
         if not self.is_array(item):
@@ -309,7 +311,7 @@ class TensorFlowRegions(Regions):
                 _DTYPES[type(getattr(item, "hint", item)) if not is_symbolic(item) else int].name, (), True
             )
         if isinstance(item, ops.SymbolicTensor) and item.graph is self.trace.graph:
-            return ArrayKind(item.dtype.name, tuple(self.trace.held(item).made.shape))
+            return ArrayKind(item.dtype.name, tuple(self.trace.value_of(item).made.shape))
         dtype = tf.as_dtype(item.dtype)
         return ArrayKind(
             dtype.name, tuple(-1 if size is None else size for size in tf.TensorShape(item.shape))

@@ -330,7 +330,7 @@ class _TracingAttempt:
                 try:
                     with (
                         patching(_PATCHES, self.session, spaces, shims),
-                        self.created.counting(trace.graph, lambda tensor: trace.held(tensor).seen),
+                        self.created.counting(trace.graph, lambda tensor: trace.value_of(tensor).seen),
                         restore_unbuilt(layers),
                     ):
                         result, tree = self._trace(trace, leaves)
@@ -475,7 +475,7 @@ class _TracingAttempt:
         return GraphState(places=state if state.places else None, updates=tuple(updates) if changes else None)
 
     def _output(self, trace: TensorFlowTrace, tensor: Any) -> Value:
-        return self.reader.value(trace.held(tensor))
+        return self.reader.value(trace.value_of(tensor))
 
     # ------------------------------------------------------------------------------ the graph
     def _finish(self, outputs: list[Any], tree: Tree) -> Recording:

@@ -194,7 +194,7 @@ class TensorFlowTrace:
         self.reader.held[id(tensor)] = TensorValue(value, array)
         return tensor
 
-    def held(self, tensor: Any) -> TensorValue:
+    def value_of(self, tensor: Any) -> TensorValue:
         """Read all operations that were added to the graph, and return the ``TensorValue`` of ``tensor``.
 
         Store a ``tf.errors.OpError`` in ``failed`` before it is raised.
@@ -221,7 +221,7 @@ class TensorFlowTrace:
             isinstance(tensor, ops.SymbolicTensor) and tensor.graph is self.graph and self.reading.symbolic
         ):
             return tensor
-        held = self.held(tensor)
+        held = self.value_of(tensor)
         if np.size(held.seen) != 1 or not can_be_symbols(seen := held.seen.numpy().item()):
             return tensor
         if isinstance(held.item, np.ndarray):
@@ -254,7 +254,7 @@ class TensorFlowTrace:
         ``call`` names the function that reads them. Raise ``TracingError`` for many elements that are not
         known numbers.
         """
-        held = self.held(tensor)
+        held = self.value_of(tensor)
         if isinstance(held.item, np.ndarray):
             return np.array(
                 [self.decide(one) if isinstance(one, Size) else one for one in held.item.ravel()],
@@ -286,7 +286,7 @@ class TensorFlowTrace:
         return self._open_shape(tensor, _SHAPE(tensor))[0]
 
     def _open_shape(self, tensor: Any, traced: Any) -> Any:
-        held = self.held(tensor)
+        held = self.value_of(tensor)
         if not isinstance(held.item, Value):
             return tf.TensorShape(held.made.shape)
         sizes = [Size.of(Symbol(held.item, axis, hint)) for axis, hint in enumerate(held.item.shape)]
@@ -426,7 +426,7 @@ class TensorFlowTrace:
             # The elements of an error message need no guards.
             if not self.locator.in_message():
                 self.elements(tensor, f"tf.Tensor.{name}")
-            return str(getattr(self.held(tensor).seen, name)(*args))
+            return str(getattr(self.value_of(tensor).seen, name)(*args))
 
         return method
 
@@ -435,7 +435,7 @@ class TensorFlowTrace:
 
     def _device(self, tensor: Any) -> str:
         return str(
-            self.held(tensor).seen.device
+            self.value_of(tensor).seen.device
             if tensor.graph is self.graph and not asked_by(*PACKAGES)
             else _DEVICE(tensor)
         )
@@ -478,7 +478,7 @@ class TensorFlowTrace:
     def _rows(self, tensor: Any) -> Iterator[Any]:
         if tensor.graph is not self.graph:
             return iter(tf.Tensor.__iter__(tensor))
-        held = self.held(tensor)
+        held = self.value_of(tensor)
         count = held.made.shape[0]
         if isinstance(held.item, Value) and _SHAPE(tensor)[0] is None:
             count = self.decide(Size.of(Symbol(held.item, 0, count)))

@@ -150,7 +150,7 @@ class HostDrawRecorder:
         below = random.Random.randrange.__get__(random._inst)
         return self.draw("random.randrange", "randrange", below, (count,), {})
 
-    def number(self, draw: Draw, name: str) -> Any:
+    def read_number(self, draw: Draw, name: str) -> Any:
         held = draw.read()
         return held if self.bakes else self._entered(draw, name, held)
 

@@ -45,7 +45,7 @@ from .trace import Trace
 REFUSE_GRADIENT = "torch.ops.graph_compiler.refuse_gradient"
 
 
-class Memory(Enum):
+class ResultMemory(Enum):
     """Relation of the result of ``_RefuseGradient`` to its argument: a copy, a view, or the same tensor."""
 
     OWN = "own"
@@ -59,15 +59,15 @@ class _RefuseGradient(torch.autograd.Function):
     generate_vmap_rule = True
 
     @staticmethod
-    def forward(value: Any, message: str, memory: Memory, *sources: Any) -> Any:
+    def forward(value: Any, message: str, memory: ResultMemory, *sources: Any) -> Any:
         # torch makes a view of an argument that is returned, unless it is marked as dirty.
-        return value.clone() if memory is Memory.OWN else value
+        return value.clone() if memory is ResultMemory.OWN else value
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
         ctx.set_materialize_grads(False)
         ctx.message, ctx.count = inputs[1], len(inputs)
-        if inputs[2] is Memory.ARGUMENT:
+        if inputs[2] is ResultMemory.ARGUMENT:
             ctx.mark_dirty(inputs[0])
 
     @staticmethod
@@ -80,7 +80,7 @@ class _RefuseGradient(torch.autograd.Function):
 def _refuse_gradient(value: Any, sources: Sequence[Any], message: str, memory: str = "own") -> Any:
     if not (torch.is_grad_enabled() and any(source.requires_grad for source in (value, *sources))):
         return value.detach()
-    return _RefuseGradient.apply(value, message, Memory(memory), *sources)
+    return _RefuseGradient.apply(value, message, ResultMemory(memory), *sources)
 
 
 # The operator exists as long as this object.
@@ -570,7 +570,7 @@ class GradientRules:
         capture, is_argument = self.capture, any(tensor is source for source in sources)
         value = capture.value(tensor)
         shares = is_argument or capture.recorder.base_of(value) is not value
-        memory = Memory.ARGUMENT if is_argument else Memory.VIEW if shares else Memory.OWN
+        memory = ResultMemory.ARGUMENT if is_argument else ResultMemory.VIEW if shares else ResultMemory.OWN
         made: Value = capture.recorder.add_value(
             REFUSE_GRADIENT,
             (value, [*map(capture.value, sources), *more], message, memory.value),

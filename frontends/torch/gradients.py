@@ -293,5 +293,5 @@ def answer(capture: GradientTrace, function: Any, args: Any, kwargs: Any) -> Any
             "call; pass it as an argument of its own"
         )
     for fact in READS[key]:
-        capture.depends_on(fact, tensor)
+        capture.guard_fact_if_varying(fact, tensor)
     return seen

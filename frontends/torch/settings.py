@@ -105,7 +105,7 @@ def device_under_autocast(capture: Trace, operands: list[torch.Tensor]) -> str:
     if not is_any_autocast_enabled():
         return ""
     for operand in operands:
-        capture.depends_on("device", operand)
+        capture.guard_fact_if_varying("device", operand)
     devices = {operand.device.type for operand in operands} or {"cpu"}
     # torch prefers the autocast of an accelerator, as for a scalar on the CPU beside a tensor on a GPU.
     enabled = [kind for kind in AUTOCAST_DEVICES if kind in devices and torch.is_autocast_enabled(kind)]
@@ -337,7 +337,7 @@ def _read(name: str, session: Session, clock: Callable[[], Any]) -> Any:
     is_users = (
         session.is_active_here() and id(skip_patch_frames(sys._getframe(1)).f_globals) in session.trace.spaces
     )
-    return session.trace.host_draws.number(Draw(f"time.{name}", clock), name) if is_users else clock()
+    return session.trace.host_draws.read_number(Draw(f"time.{name}", clock), name) if is_users else clock()
 
 
 CLOCKS = tuple(Patch(time, name, replace_call_anywhere, functools.partial(_read, name)) for name in _CLOCKS)

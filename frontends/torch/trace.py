@@ -33,7 +33,7 @@ class OwnMemory(Protocol):
 
     inside_call: bool
 
-    def made(self, tensor: torch.Tensor) -> bool:
+    def owns(self, tensor: torch.Tensor) -> bool:
         """Return True if the storage of ``tensor`` was registered as belonging to the recording."""
 
 
@@ -65,7 +65,7 @@ class HostDraws(Protocol):
     draws: list[Draw]
     trees: list[Any]
 
-    def number(self, draw: Draw, name: str) -> Any:
+    def read_number(self, draw: Draw, name: str) -> Any:
         """Return the number that ``draw`` reads, as a symbol unless draws are constants."""
 
 
@@ -135,7 +135,7 @@ class Trace(Protocol):
         ``origin`` is the source location of guards on sizes, by default the current one.
         """
 
-    def depends_on(self, fact: str, tensor: torch.Tensor) -> None:
+    def guard_fact_if_varying(self, fact: str, tensor: torch.Tensor) -> None:
         """Guard on the property ``fact`` of the inputs if ``tensor`` may differ between calls.
 
         Weights count as fixed.

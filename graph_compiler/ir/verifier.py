@@ -67,7 +67,7 @@ def _operand_faults(node: Node, region: Region, operands: tuple[Any, ...]) -> It
         inputs = inputs[rule_inputs(node) :]
     # The body takes pairs of elements, whose number is a symbol of the region.
     if node.op == "associative_scan":
-        operands = (*operands[: own_operands(node.op, node.params)], *operands)
+        operands = (*operands[: own_operands(node.params)], *operands)
     if len(inputs) != len(operands):
         yield f"{region.name} takes {len(inputs)} inputs and there are {len(operands)} operands"
         return

@@ -216,10 +216,10 @@ def has_regions(op: str) -> bool:
     return bool((declared := find(op)) and declared.regions)
 
 
-def own_operands(op: str, params: dict[str, Any]) -> int:
+def own_operands(params: dict[str, Any]) -> int:
     """Return the number of operands that are carry or sequences; 0 for operations without these.
 
-    >>> own_operands("scan", {"carried": 2, "sequences": 1})
+    >>> own_operands({"carried": 2, "sequences": 1})
     3
     """
     return int(params.get("carried", 0)) + int(params.get("sequences", 0))
@@ -234,7 +234,7 @@ def own_inputs(op: str, params: dict[str, Any]) -> int:
     >>> own_inputs("scan", {"carried": 2, "sequences": 1}), own_inputs("associative_scan", {"sequences": 1})
     (3, 2)
     """
-    return own_operands(op, params) * (2 if op == "associative_scan" else 1)
+    return own_operands(params) * (2 if op == "associative_scan" else 1)
 
 
 # ----------------------------------------------------------------------------------- user-defined derivatives

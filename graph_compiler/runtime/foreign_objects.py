@@ -14,7 +14,7 @@ from ..errors import GuardFailed
 from ..ops.dtypes import NARROWED, dtype_name
 from ..recording.code.syntax import runs_later
 from ..recording.state.container_updates import ContainerUpdate, at
-from ..registration import is_module
+from ..registration import has_module_mark
 from ..trees import (
     STANDS_FOR,
     Branch,
@@ -225,7 +225,7 @@ class _ConvertedCall:
 
 
 def _is_opened(item: Any) -> bool:
-    return not is_module(item)
+    return not has_module_mark(item)
 
 
 def _containers_in(value: Any) -> Iterator[Any]:

@@ -108,7 +108,7 @@ class LossFunction:
     def arguments(self, outputs: Any, target: Any) -> tuple[Any, Any]:
         return (target, outputs) if self._is_reversed else (outputs, target)
 
-    def record(self, outputs: Any, target: Any) -> None:
+    def record_or_widen(self, outputs: Any, target: Any) -> None:
         """Record the loss for these arrays; if that fails, with int64 for 32-bit integers in ``target``."""
         assert self._graph is not None
         why, wide = "the loss of a training step", map_structure(_to_int64, target)

@@ -199,7 +199,7 @@ def _record(state: TrainState, taken: Batch) -> None:
         try:
             plan.loss(found, wanted)
         except GuardFailed:
-            plan.loss.record(found, unflatten_batch(taken.tree, taken.unplaced)[2])
+            plan.loss.record_or_widen(found, unflatten_batch(taken.tree, taken.unplaced)[2])
 
 
 def _shape_text(item: Any) -> str:

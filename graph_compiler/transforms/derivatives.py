@@ -86,7 +86,7 @@ class StrongZeroFunction(FunctionWrapper):
         inner = self.function
         if isinstance(inner, Transformed):
             return Transformed(
-                StrongZeroFunction(inner.function, None), inner.rule, inner.words, inner.inner
+                StrongZeroFunction(inner.function, None), inner.rule, inner.words, inner.inner_arguments
             ).resolve(args, kwargs)
         if isinstance(inner, Jitted):
             compiled, args, kwargs = inner.resolve_call(args, kwargs)

@@ -63,7 +63,9 @@ class DerivativeOptions:
 def verify_derivative(
     transformed: Transformed, args: Any, kwargs: Any, how: DerivativeOptions, rtol: float | None, seed: int
 ) -> DerivativeVerification:
-    derivatives = resolve_function(transformed.function, *transformed.inner(*args, **kwargs)).derivatives
+    derivatives = resolve_function(
+        transformed.function, *transformed.inner_arguments(*args, **kwargs)
+    ).derivatives
     # Differences of float32 numbers have few correct digits, so float64 is tried first.
     with derivatives.allow_64_bits():
         try:
@@ -124,7 +126,7 @@ def _numpy(array: Any) -> Any:
 def _compare(
     transformed: Transformed, args: Any, kwargs: Any, how: DerivativeOptions, rtol: float | None, seed: int
 ) -> DerivativeVerification:
-    found = resolve_function(transformed.function, *transformed.inner(*args, **kwargs))
+    found = resolve_function(transformed.function, *transformed.inner_arguments(*args, **kwargs))
     call = DifferentiatedCall(found, f"{transformed.words}.verify", args, kwargs, how.chosen, how.has_aux)
     own = [_numpy(array) for array in call.arrays]
     random = np.random.default_rng(seed)
@@ -232,7 +234,7 @@ class Transformed(FunctionWrapper):
         function: The function that was transformed.
         rule: Computes the result of a call from a :class:`Function` and the arguments.
         words: Name of the transform, for messages.
-        inner: Maps arguments of this function to those that ``function`` is resolved for.
+        inner_arguments: Maps arguments of this function to those that ``function`` is resolved for.
         differences: ``DerivativeOptions`` for :meth:`verify`, or None.
     """
 
@@ -241,17 +243,17 @@ class Transformed(FunctionWrapper):
         function: Any,
         rule: Rule,
         words: str,
-        inner: Callable[..., Arguments] = lambda *args, **kwargs: (args, kwargs),
+        inner_arguments: Callable[..., Arguments] = lambda *args, **kwargs: (args, kwargs),
         differences: Any = None,
     ) -> None:
         # A wrapper is resolved by its arguments and need not be callable.
         if not isinstance(function, FunctionWrapper):
             require_function(words, function)
-        self.function, self.rule, self.words, self.inner, self.differences = (
+        self.function, self.rule, self.words, self.inner_arguments, self.differences = (
             function,
             rule,
             words,
-            inner,
+            inner_arguments,
             differences,
         )
         self.__name__ = f"{words}({name_of(function)})"
@@ -259,11 +261,11 @@ class Transformed(FunctionWrapper):
 
     @public
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        found = resolve_function(self.function, *self.inner(*args, **kwargs))
+        found = resolve_function(self.function, *self.inner_arguments(*args, **kwargs))
         return found.convert_result(self.rule(found, args, kwargs))
 
     def resolve(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
-        inner = resolve_function(self.function, *self.inner(*args, **kwargs))
+        inner = resolve_function(self.function, *self.inner_arguments(*args, **kwargs))
         return replace(inner, call=BoundRule(self.rule, inner), name=self.__name__)
 
     def __repr__(self) -> str:

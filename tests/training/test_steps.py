@@ -674,7 +674,7 @@ def test_a_loss_that_takes_no_integers_of_32_bits_is_told() -> None:
 
     loss = LossFunction(F.cross_entropy, "torch", "jax")
     with logged(logging.INFO) as messages:
-        loss.record(jax.numpy.ones((2, 3)), jax.numpy.array([0, 2], "int32"))
+        loss.record_or_widen(jax.numpy.ones((2, 3)), jax.numpy.array([0, 2], "int32"))
     assert any("gave up: recording the loss with integers of 32 bits" in message for message in messages)
 
 

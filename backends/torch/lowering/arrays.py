@@ -7,7 +7,7 @@ from typing import Any
 from ....ops.dtypes import ITEMSIZE, is_complex, is_inexact
 from ...common.row_texts import arrays_text, key_text, permute_text, reshape_text, unstack_texts
 from ...common.rows import Operand
-from .nn import index, over, tensor
+from .nn import index, reduction_arguments, tensor
 from .table import rows
 
 rows.table({
@@ -254,7 +254,7 @@ def _arg_extreme(name: str) -> None:
         # torch has no argmax and argmin of booleans and of uint64. With the highest bit inverted, the bits of
         # uint64 compare as int64 like the numbers do.
         key = {"bool": f"{x}.byte()", "uint64": f"bits_as_int64({x}) ^ -(2**63)"}.get(x.dtype or "", str(x))
-        return f"torch.{name}({over(key, axis, keepdims)})"
+        return f"torch.{name}({reduction_arguments(key, axis, keepdims)})"
 
 
 _arg_extreme("argmax")
@@ -265,8 +265,8 @@ _arg_extreme("argmin")
 def _count_nonzero(x: Operand, *, axis: Any, keepdims: bool) -> str:
     # torch.count_nonzero has no keepdim.
     if keepdims:
-        return f"torch.sum({over(f'{x} != 0', axis, keepdims)})"
-    return f"torch.count_nonzero({over(x, axis, keepdims)})"
+        return f"torch.sum({reduction_arguments(f'{x} != 0', axis, keepdims)})"
+    return f"torch.count_nonzero({reduction_arguments(x, axis, keepdims)})"
 
 
 @rows.row("nonzero")

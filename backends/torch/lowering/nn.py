@@ -65,7 +65,7 @@ def index(indices: Operand) -> str:
     return str(indices) if indices.dtype == "int64" else f"{indices}.long()"
 
 
-def over(x: Operand | str, axis: Any, keepdims: bool) -> str:
+def reduction_arguments(x: Operand | str, axis: Any, keepdims: bool) -> str:
     """Return the text of the arguments ``input``, ``dim`` and ``keepdim`` of a reduction of ``x``."""
     # torch takes an empty tuple for all axes.
     if axis == ():

@@ -10,7 +10,7 @@ from typing import Any
 
 from ....ops.dtypes import UNSIGNED
 from ...common.rows import Operand, call, unless
-from .nn import over
+from .nn import reduction_arguments
 from .table import rows
 
 rows.table(
@@ -34,7 +34,7 @@ def _reductions(names: dict[str, str]) -> None:
     for name, function in names.items():
 
         def row(x: Operand, *, axis: Any, keepdims: bool, function: str = function) -> str:
-            return f"{function}({over(x, axis, keepdims)})"
+            return f"{function}({reduction_arguments(x, axis, keepdims)})"
 
         rows.row(name)(row)
 
@@ -47,9 +47,9 @@ def _extreme(name: str) -> None:
     def row(x: Operand, *, axis: Any, keepdims: bool, first: bool) -> str:
         # Along one axis, torch also finds an index, and the element there gets the gradient.
         return (
-            f"torch.{name}({over(x, axis, keepdims)})[0]"
+            f"torch.{name}({reduction_arguments(x, axis, keepdims)})[0]"
             if first
-            else f"torch.a{name}({over(x, axis, keepdims)})"
+            else f"torch.a{name}({reduction_arguments(x, axis, keepdims)})"
         )
 
 
@@ -61,7 +61,7 @@ def _accumulations(names: dict[str, str]) -> None:
     for name, function in names.items():
 
         def row(x: Operand, *, axis: Any, dtype: Any, keepdims: bool, function: str = function) -> str:
-            return f"{function}({over(x, axis, keepdims)}{_dtype_option(x, dtype)})"
+            return f"{function}({reduction_arguments(x, axis, keepdims)}{_dtype_option(x, dtype)})"
 
         rows.row(name)(row)
 
@@ -80,10 +80,10 @@ _accumulations({"sum": "torch.sum", "nansum": "torch.nansum"})
 def _prod(x: Operand, *, axis: Any, dtype: Any, keepdims: bool) -> str:
     # torch.prod reduces one axis or all.
     if axis == () or (axis is None and not keepdims):
-        return f"torch.prod({over(x, axis, keepdims)}{_dtype_option(x, dtype)})"
+        return f"torch.prod({reduction_arguments(x, axis, keepdims)}{_dtype_option(x, dtype)})"
     axes = range(x.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     last, *others = sorted((a % max(x.ndim, 1) for a in axes), reverse=True)
-    text = f"torch.prod({over(x, last, keepdims)}{_dtype_option(x, dtype)})"
+    text = f"torch.prod({reduction_arguments(x, last, keepdims)}{_dtype_option(x, dtype)})"
     return text + "".join(
         f".prod({other}{', keepdim=True' if keepdims else ''}{_dtype_option(x, dtype)})" for other in others
     )
@@ -93,7 +93,9 @@ def _truth(name: str) -> None:
     @rows.row(name)
     def row(x: Operand, *, axis: Any, keepdims: bool) -> str:
         # torch returns uint8 for uint8.
-        return f"torch.{name}({over(f'{x} != 0' if x.dtype == 'uint8' else x, axis, keepdims)})"
+        return (
+            f"torch.{name}({reduction_arguments(f'{x} != 0' if x.dtype == 'uint8' else x, axis, keepdims)})"
+        )
 
 
 _truth("all")
@@ -104,7 +106,7 @@ def _dispersion(name: str) -> None:
     @rows.row(name)
     def row(x: Operand, *, axis: Any, correction: Any, keepdims: bool) -> str:
         options = "" if correction == 1 else f", correction={correction!r}"
-        return f"torch.{name}({over(x, axis, keepdims)}{options})"
+        return f"torch.{name}({reduction_arguments(x, axis, keepdims)}{options})"
 
 
 _dispersion("var")
@@ -115,7 +117,7 @@ _dispersion("std")
 def _logsumexp(x: Operand, *, axis: Any, keepdims: bool) -> str:
     # The function of torch has no default for the axes, and accepts axis 0 of a 0-d tensor.
     axes = axis if axis is not None else tuple(range(x.ndim)) or 0
-    return f"torch.logsumexp({over(x, axes, keepdims)})"
+    return f"torch.logsumexp({reduction_arguments(x, axes, keepdims)})"
 
 
 def _cumulative(name: str, function: str) -> None:

@@ -174,9 +174,9 @@ def expect_no_error(b: NumpyBuilder, made: Iterable[Node], errstate: Mapping[str
         for value in node.outputs:
             if is_inexact(value.dtype):
                 if (infinite := _refused_infinities(b, node, value, raising)) is not None:
-                    b.expect(_unchanged(b, b.isinf, node, infinite), True)
+                    b.expect(_has_none_new(b, b.isinf, node, infinite), True)
                 if "invalid" in raising:
-                    b.expect(_unchanged(b, b.isnan, node, b.isnan(value)), True)
+                    b.expect(_has_none_new(b, b.isnan, node, b.isnan(value)), True)
 
 
 # Operations that make an infinity only by an overflow, or only by a division by zero.
@@ -202,7 +202,7 @@ def _refused_infinities(b: NumpyBuilder, node: Node, value: Value, raising: Set[
     return b.logical_and(infinite, by_zero if divides else b.logical_not(by_zero))
 
 
-def _unchanged(b: NumpyBuilder, test: Callable[[Value], Value], node: Node, found: Value) -> Value:
+def _has_none_new(b: NumpyBuilder, test: Callable[[Value], Value], node: Node, found: Value) -> Value:
     """Emit a bool: True if ``found`` has no True, or ``test`` holds somewhere in an inexact input array."""
     told = b.logical_not(b.any(found))
     for item in node.inputs:
@@ -307,7 +307,7 @@ def elementwise(name: str, compute: Callable[..., Any], ufunc: Any = None) -> Ca
         subok: bool = True,
     ) -> Any:
         operands = tuple(b.array(item) if isinstance(item, (list, tuple)) else item for item in operands)
-        if name in _COMPARISONS and (found := _beyond(b, called, operands)) is not None:
+        if name in _COMPARISONS and (found := _compared_out_of_range(b, called, operands)) is not None:
             return found
         return compute(b, *operands_of(b, called, operands[: called.nin], dtype))
 
@@ -315,7 +315,7 @@ def elementwise(name: str, compute: Callable[..., Any], ufunc: Any = None) -> Ca
     return rows.row(name)(row)
 
 
-def _beyond(b: NumpyBuilder, compare: Any, operands: tuple[Any, ...]) -> Any:
+def _compared_out_of_range(b: NumpyBuilder, compare: Any, operands: tuple[Any, ...]) -> Any:
     """Return the constant result of comparing an integer array with an int outside of its dtype, or None."""
     arrays = [
         item for item in operands if isinstance(item, Value) and item.dtype in INTEGERS and item not in b.weak

@@ -122,13 +122,13 @@ def _median(skip_nan: bool) -> Callable[..., Any]:
         line, place, axes = _merge_axes(b, x, axis)
         if place is None:
             line, place = b.reshape(line, shape=(product(line.shape),)), 0
-        found = _middle(b, line, place, skip_nan)
+        found = _medians(b, line, place, skip_nan)
         return _with_reduced_axes(b, found, x, axes) if keepdims is True else found
 
     return row
 
 
-def _middle(b: NumpyBuilder, x: Value, axis: int, skip_nan: bool) -> Value:
+def _medians(b: NumpyBuilder, x: Value, axis: int, skip_nan: bool) -> Value:
     """Return the medians along ``axis``; with ``skip_nan``, those of the elements that are not NaN."""
     size, rest = x.shape[axis], tuple(dim for place, dim in enumerate(x.shape) if place != axis)
     if not hint_of(size):

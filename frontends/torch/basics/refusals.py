@@ -57,7 +57,7 @@ class InitialSettings:
                 "of a recording; call that function itself, or trace it outside"
             )
 
-    def restore(self) -> None:
+    def restore_dtype(self) -> None:
         if torch.get_default_dtype() is not self.dtype:
             torch.set_default_dtype(self.dtype)
 

@@ -19,7 +19,7 @@ from .refusals import check_layout
 
 def is_captured(capture: Trace, tensor: torch.Tensor) -> bool:
     value = capture.recorder.find(tensor)
-    return not capture.kernels.made(tensor) if value is None else capture.is_weight(value)
+    return not capture.kernels.owns(tensor) if value is None else capture.is_weight(value)
 
 
 CREATES = frozenset(

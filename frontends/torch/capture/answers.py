@@ -267,7 +267,7 @@ def _as_tensor(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> 
 
 
 def _contiguous(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
-    capture.depends_on("layout", args[0])
+    capture.guard_fact_if_varying("layout", args[0])
     return capture.run(function, args, kwargs)
 
 
@@ -278,7 +278,7 @@ def _device(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any
     if is_captured(capture, args[0]):
         capture.gradients.guard_property(args[0], "device")
     else:
-        capture.depends_on("device", args[0])
+        capture.guard_fact_if_varying("device", args[0])
     return capture.run(function, args, kwargs)
 
 

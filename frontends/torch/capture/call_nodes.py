@@ -45,7 +45,7 @@ def guard_failed_call(
     capture.fix_all_sizes()
     numbers.decide_read(capture, (args, kwargs))
     for tensor in operands:
-        capture.depends_on(_FACT, tensor)
+        capture.guard_fact_if_varying(_FACT, tensor)
         if isinstance(problem, torch.linalg.LinAlgError) or not tensor.is_floating_point():
             elements(capture, torch.Tensor.tolist, (tensor,), {})
 

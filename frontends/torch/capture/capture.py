@@ -156,7 +156,7 @@ class Capture(TorchFunctionMode):
             self.gradients.check(self.recorder.graph.name)
         finally:
             self.gradients.restore()
-            self.initial_settings.restore()
+            self.initial_settings.restore_dtype()
             self.written.restore()
 
     def finish(self, result: Any, input_tree: Tree, containers: Containers, state: ReachableState) -> Graph:
@@ -208,7 +208,7 @@ class Capture(TorchFunctionMode):
             return is_symbolic(item) and isinstance(expression_of(item), Size)
         value = self.recorder.find(item)
         return (
-            self.kernels.made(item)
+            self.kernels.owns(item)
             if value is None
             else self.recorder.varies(value) and not self.is_weight(value)
         )
@@ -389,7 +389,7 @@ class Capture(TorchFunctionMode):
     def _note_returned_operand(self, tensor: torch.Tensor) -> None:
         # At other strides the call would return a copy, to which writes do not show in the input.
         if self.recorder.base_of(self.value(tensor)) in self.recorder.graph.inputs:
-            self.depends_on("layout", tensor)
+            self.guard_fact_if_varying("layout", tensor)
 
     # Without this, the kernels of ``function`` would be recorded, and other modes would see its calls.
     def quietly(self, function: Callable[..., Any], *args: Any) -> Any:
@@ -414,7 +414,7 @@ class Capture(TorchFunctionMode):
             guard_failed_call(self, problem, operands, args, kwargs)
             raise
 
-    def depends_on(self, fact: str, tensor: torch.Tensor) -> None:
+    def guard_fact_if_varying(self, fact: str, tensor: torch.Tensor) -> None:
         if self.recorder.varies(value := self.value(tensor)) and not self.is_weight(value):
             self.note_fact(fact)
 

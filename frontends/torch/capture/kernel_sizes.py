@@ -95,7 +95,7 @@ class AmbiguousSize(Signal):
     """Signal that a rule raises if a number in a kernel may be several sizes, or none that is known."""
 
 
-def levels(call: str | None) -> list[Any] | None:
+def batch_sizes_of_levels(call: str | None) -> list[Any] | None:
     """Return the batch sizes of the active levels of ``torch.vmap``, the innermost first, or None."""
     found: list[Any] = []
     frame: FrameType | None = sys._getframe(1)
@@ -257,7 +257,7 @@ class Vmapped:
         return result
 
     def with_sizes(self, function: Any, args: tuple[Any, ...]) -> tuple[Any, ...] | None:
-        batch = levels(self._call)
+        batch = batch_sizes_of_levels(self._call)
         return (
             None
             if batch is None
@@ -265,7 +265,7 @@ class Vmapped:
         )
 
     def has_no_sizes(self, kernel: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-        if is_sized(kernel) or self._call is None and levels(None) is None:
+        if is_sized(kernel) or self._call is None and batch_sizes_of_levels(None) is None:
             return False
         return self._given.issuperset(computing(kernel, args, kwargs))
 

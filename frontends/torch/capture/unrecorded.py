@@ -111,7 +111,7 @@ def _refuse_unknown(capture: RunningTrace, tensor: torch.Tensor, name: str | Non
             f"{capture.here()}: a tensor may come from a thread that the function started, which cannot be "
             "recorded"
         )
-    if capture.kernels.made(tensor) and not (name is not None and capture.memory.values_in(tensor)):
+    if capture.kernels.owns(tensor) and not (name is not None and capture.memory.values_in(tensor)):
         raise TracingError(
             f"{capture.here()}: a tensor is used here whose memory was written by this function, but which "
             "nothing that can be recorded has made of it (torch.nn.Parameter(...), a constructor of a "
@@ -319,7 +319,7 @@ class KernelMode(TorchDispatchMode):
         place, is_gone = _storage_reference(tensor)
         self._memory[place] = is_gone
 
-    def made(self, tensor: torch.Tensor) -> bool:
+    def owns(self, tensor: torch.Tensor) -> bool:
         is_gone = self._memory.get(storage(tensor))
         return is_gone is not None and not is_gone()
 
@@ -329,13 +329,13 @@ class KernelMode(TorchDispatchMode):
             return self.capture.recorder.find(args[0]) is not None
         return function.namespace != "prim"
 
-    def _known(self) -> tuple[Any, ...]:
+    def _size_finders(self) -> tuple[Any, ...]:
         return self.capture.vmapped, self.capture.backward_sizes, self.capture.kernelwise_sizes
 
-    def _ties(self, function: Any, args: Any, kwargs: dict[str, Any]) -> bool:
+    def _needs_fixed_sizes(self, function: Any, args: Any, kwargs: dict[str, Any]) -> bool:
         if function is torch.ops.aten.lift_fresh.default and current_transform() is None:
             return False
-        return not any(known.has_no_sizes(function, args, kwargs) for known in self._known())
+        return not any(known.has_no_sizes(function, args, kwargs) for known in self._size_finders())
 
     def __torch_dispatch__(
         self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
@@ -345,10 +345,12 @@ class KernelMode(TorchDispatchMode):
             refuse_operator(function, self.capture.here)
         if not self.inside_call and self._computes(function, args):
             arguments = next(
-                filter(None, (known.with_sizes(function, args) for known in self._known())), None
+                filter(None, (known.with_sizes(function, args) for known in self._size_finders())), None
             )
             if arguments is None:
-                return self.capture.record_kernel(function, args, kwargs, self._ties(function, args, kwargs))
+                return self.capture.record_kernel(
+                    function, args, kwargs, self._needs_fixed_sizes(function, args, kwargs)
+                )
             # With torch functions enabled, the call would reach the mode above once more, without the sizes.
             with no_torch_function():
                 return self.capture.record_kernel(function, arguments, kwargs, sized=False)
@@ -365,7 +367,7 @@ class KernelMode(TorchDispatchMode):
             (item for item in iterate_structure((args, kwargs)) if isinstance(item, torch.Tensor)),
         )
         # A view lies in the storage of an operand, which may come from outside.
-        if not self.made(made) and place not in map(storage, operands):
+        if not self.owns(made) and place not in map(storage, operands):
             self.note(made)
 
 

@@ -10,7 +10,7 @@ from ....errors import UnsupportedOperation
 from ....ir import Value
 from ....sizes import hint_of, product
 from ...common.indexing import (
-    fitted,
+    cut_to,
     holds_with_guard,
     read_index,
     select,
@@ -58,7 +58,7 @@ def vector(b: TorchBuilder, x: Any) -> Any:
     return b.reshape(x, shape=(1,)) if isinstance(x, Value) and x.ndim == 0 else x
 
 
-def is_invalid_index(b: TorchBuilder, x: Value, index: Value) -> bool:
+def is_ignored_index(b: TorchBuilder, x: Value, index: Value) -> bool:
     """Return True if torch accepts ``index`` only because it is empty, and fix its sizes of 0."""
     if index.dtype in ("int32", "int64") and max(x.ndim, 1) == max(index.ndim, 1):
         return False
@@ -71,12 +71,12 @@ def is_invalid_index(b: TorchBuilder, x: Value, index: Value) -> bool:
 # ---------------------------------------------------------------------------------------------- reading
 @rows.row("gather")
 def gather(b: TorchBuilder, input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> Any:
-    if is_invalid_index(b, input, index):
+    if is_ignored_index(b, input, index):
         return b.zeros(shape=index.shape, dtype=input.dtype)
     x, places = vector(b, input), vector(b, index)
     along = axis(dim, x.ndim)
     return b.reshape(
-        b.take_along_axis(fitted(b, x, places.shape, along), places, axis=along), shape=index.shape
+        b.take_along_axis(cut_to(b, x, places.shape, along), places, axis=along), shape=index.shape
     )
 
 
@@ -109,7 +109,7 @@ def scattered(
     b: TorchBuilder, x: Any, dim: int, index: Any, source: Any, reduce: str | None, include_self: bool = True
 ) -> Any:
     """Return ``x`` with ``source`` written at ``index`` along ``dim``, or combined by torch's ``reduce``."""
-    if is_invalid_index(b, x, index):
+    if is_ignored_index(b, x, index):
         return x
     target, places = vector(b, x), vector(b, index)
     values = (
@@ -120,7 +120,7 @@ def scattered(
             # Along the other axes torch requires an index that is not longer than the target.
             assume(b, "ge", size, count)
     if isinstance(values, Value):
-        values = fitted(b, values, places.shape)
+        values = cut_to(b, values, places.shape)
     written = b.scatter(
         target,
         places,

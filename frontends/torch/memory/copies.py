@@ -118,7 +118,7 @@ def is_empty_out(capture: MemoryTrace, args: tuple[Any, ...], kwargs: dict[str, 
 def filled(capture: MemoryTrace, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     given = kwargs["out"]
     for operand in _tensors((args, kwargs)):
-        capture.depends_on("requires_grad", operand)
+        capture.guard_fact_if_varying("requires_grad", operand)
     with capture:
         result = forward(function, *args, **{name: item for name, item in kwargs.items() if name != "out"})
     for out, computed in zip(_tensors(given), _tensors(result)):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 
-from ....assumptions import share_memory
+from ....assumptions import may_share_memory
 from ....errors import TracingError
 from ....forwarding import forward
 from ....ir.graph import Graph
@@ -144,7 +144,7 @@ class StorageTable:
 
 def shares(tensor: torch.Tensor, owner: torch.Tensor) -> bool:
     return (storage(tensor) == storage(owner) or is_shared(tensor) and is_shared(owner)) and (
-        not has_memory(owner) or share_memory(tensor, owner)
+        not has_memory(owner) or may_share_memory(tensor, owner)
     )
 
 
@@ -395,7 +395,7 @@ class MemoryTrace(Trace, Protocol):
 def stride(capture: MemoryTrace, function: Any, args: Any, kwargs: Any) -> Any:
     """Return the result of ``Tensor.stride``, as symbols if it may vary between calls."""
     value, steps = capture.value(args[0]), args[0].stride()
-    capture.depends_on("layout", args[0])
+    capture.guard_fact_if_varying("layout", args[0])
     if not capture.recorder.varies(value) or capture.is_weight(value):
         return forward(function, *args, **kwargs)
     if not capture.for_torch and capture.recorder.maker(value) is not None and not args[0].is_contiguous():
@@ -421,9 +421,9 @@ def on_owner(
     owner = tensor if fills_memory(tensor) else _owner(capture, tensor)
     if owner is None:
         return args, kwargs
-    capture.depends_on("layout", owner)
+    capture.guard_fact_if_varying("layout", owner)
     if offset is not None:
-        capture.depends_on("storage_offset", owner)
+        capture.guard_fact_if_varying("storage_offset", owner)
     if owner is tensor:
         return args, kwargs
     # The offset of a view depends on sizes.

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ....assumptions import NO_ARRAY, DisjointMemory, SameArray, overlap, share_memory
+from ....assumptions import NO_ARRAY, DisjointMemory, SameArray, may_share_memory, overlap
 from ....errors import TracingError
 from ....ir.graph import Aliases, Graph
 from ....ir.node import Value
@@ -123,7 +123,7 @@ def refuse_out(capture: Trace, out: Any, operands: list[torch.Tensor]) -> None:
         # unless its shape differs: such an array belongs to a reduction, which torch sets to 0 before it
         # reads.
         if any(
-            storage(tensor) == storage(other) and share_memory(tensor, other)
+            storage(tensor) == storage(other) and may_share_memory(tensor, other)
             for other in operands
             if tensor.shape != other.shape or not _is_same(tensor, other)
         ):

@@ -95,7 +95,7 @@ class _RangeProver:
     # ------------------------------------------------------------------------------ regions
     def _inside(self, node: Node, facts: Facts) -> Node:
         first = int(node.op == "branch")
-        own = first + own_operands(node.op, node.params)
+        own = first + own_operands(node.params)
         inside = facts if first else self._with_first((*facts, *self._counted(node)))
         regions = []
         for place, region in enumerate(node.regions):

@@ -144,7 +144,7 @@ class _CellReader:
         ahead = (place.offset - self.target.offset) * (-1 if self.is_down else 1)
         # These elements are not written before they are read, so the array from before the loop has them.
         if ahead > 0 or (ahead == 0 and node.inputs[0] is self.history.array) or self._is_beside(place):
-            return row(self.given, place, self.is_still)
+            return row_read(self.given, place, self.is_still)
         if -ahead > DEEPEST:
             return None
         if self.target.is_row:
@@ -159,7 +159,7 @@ class _CellReader:
         return are_keys_disjoint(place.rest, self.target.rest, (*shape[:axis], *shape[axis + 1 :]))
 
 
-def row(array: Value, place: LoopIndexKey, is_still: Callable[[Any], bool]) -> RowRead:
+def row_read(array: Value, place: LoopIndexKey, is_still: Callable[[Any], bool]) -> RowRead:
     """Return a read of ``array`` at ``place`` as a row of a sequence."""
     others = iter((*array.shape[: place.axis], *array.shape[place.axis + 1 :]))
     is_narrow = any(_is_narrow(item, next(others)) for item in place.rest if item is not None) and is_still(
@@ -315,7 +315,7 @@ class _RowLoop(InlinedLoop):
             return RowRead((node.inputs[0], diagonal))
         return next(
             (
-                row(node.inputs[0], place, self.is_still)
+                row_read(node.inputs[0], place, self.is_still)
                 for place in places
                 if self._is_near(node.inputs[0], place)
             ),

@@ -91,7 +91,7 @@ class _IntervalScope:
     def _inside(self, node: Node, region: Region) -> dict[Value, Interval]:
         """Return the intervals of the captured values of a region and, in a ``scan``, of its counters."""
         first = int(node.op == "branch")
-        own = first + own_operands(node.op, node.params)
+        own = first + own_operands(node.params)
         given = dict(zip(region.block.inputs[own - first :], map(self.interval, node.inputs[own:])))
         if node.op == "scan":
             given.update(_CountedLoop(self, node).counters(region))
@@ -113,7 +113,7 @@ class _IntervalScope:
         known = _NUMBERS.get(_bare_name(node))
         found = _OPEN if known is None else known(self, node)
         # A number that overflows wraps around, so bounds outside of the dtype's range do not hold.
-        return found if all(end is None or _holds(item.dtype, end) for end in found) else _OPEN
+        return found if all(end is None or _fits(item.dtype, end) for end in found) else _OPEN
 
 
 class _CountedLoop:
@@ -133,7 +133,7 @@ class _CountedLoop:
         self.outputs = [self._opened(region) for region in node.regions]
 
     def _opened(self, region: Region) -> Sequence[Any]:
-        count = own_operands(self.node.op, self.node.params)
+        count = own_operands(self.node.params)
         rows = [Value("row", value.spec) for value in region.block.inputs[self.carried : count]]
         return self._inlined(region, [*self.state, *rows, *self.node.inputs[count:]])
 
@@ -153,7 +153,7 @@ class _CountedLoop:
                 reach = (self.node.params["length"] - 1) * step
                 ends = (least, greatest + reach) if step > 0 else (least + reach, greatest)
                 # A counter that overflows wraps around.
-                if all(_holds(value.dtype, end) for end in ends):
+                if all(_fits(value.dtype, end) for end in ends):
                     found[value] = ends
         return found
 
@@ -179,10 +179,8 @@ class _CountedLoop:
             # The counter exceeds the limit by at most one step, which must not overflow.
             after = last + step + (0 if "=" in sign else -1 if rises else 1)
             # The comparison may be of a cast of the counter.
-            is_exact = _holds(counter.dtype, first + offset) and _holds(
-                self.state[place].dtype, after - offset
-            )
-            if is_exact and _holds(counter.dtype, after):
+            is_exact = _fits(counter.dtype, first + offset) and _fits(self.state[place].dtype, after - offset)
+            if is_exact and _fits(counter.dtype, after):
                 room = last - first - offset if rises else first + offset - last
                 count = -(-(room + int("=" in sign)) // abs(step))
                 # A flag is computed by the previous iteration, so one more iteration runs.
@@ -269,7 +267,7 @@ def _computes_the_same(one: Node, other: Node) -> bool:
     return is_plain and (one.op, one.inputs, one.params) == (other.op, other.inputs, other.params)
 
 
-def _holds(dtype: str, number: Any) -> bool:
+def _fits(dtype: str, number: Any) -> bool:
     """Return True if integers of ``dtype`` are known to represent ``number``.
 
     A symbolic size is assumed to fit into int32.

@@ -311,7 +311,7 @@ class _BoundingScope:
 
     def _opened(self, node: Node, counters: Sequence[Node | None]) -> Node:
         first = int(node.op == "branch")
-        own = first + own_operands(node.op, node.params)
+        own = first + own_operands(node.params)
         bodies = [self._body(node, region, first, own, counters) for region in node.regions]
         regions, captured = close(*bodies)
         return replace(node, inputs=(*node.inputs[:own], *captured), regions=regions)
@@ -357,7 +357,7 @@ class _BoundingScope:
     def _step(
         self, build: Builder, node: Node, state: list[Value], number: Value, counters: Sequence[Node]
     ) -> Body:
-        own = own_operands(node.op, node.params)
+        own = own_operands(node.params)
         with build.block() as nodes:
             numbers = [
                 build.add(_times(build, number, each.params["step"]), each.params["start"])
@@ -577,7 +577,7 @@ class _PaddingRewriter:
 
     def _opened(self, node: Node, makers: Mapping[Value, Node]) -> Node:
         first = int(node.op == "branch")
-        own = len(node.inputs) if node.op == "call" else first + own_operands(node.op, node.params)
+        own = len(node.inputs) if node.op == "call" else first + own_operands(node.params)
         if node.op not in ("scan", "while_loop", "branch") or any(
             item in self.ragged for item in node.inputs[:own]
         ):

@@ -156,7 +156,7 @@ def test_the_autocast_of_a_gpu_comes_before_that_of_the_cpu(monkeypatch: pytest.
     monkeypatch.setattr(autocasting, "is_any_autocast_enabled", lambda: True)
     monkeypatch.setattr(torch, "is_autocast_enabled", kinds.__contains__)
     operands: Any = [SimpleNamespace(device=torch.device(kind)) for kind in ("cpu", "cuda")]
-    capture: Any = SimpleNamespace(depends_on=lambda fact, operand: None)
+    capture: Any = SimpleNamespace(guard_fact_if_varying=lambda fact, operand: None)
     for _ in range(2):
         assert autocasting.device_under_autocast(capture, operands) == "cuda"
         assert autocasting.device_under_autocast(capture, operands[::-1]) == "cuda"
