@@ -280,7 +280,7 @@ def _with_first_variant(graph: Graph, given: tuple[tuple[Any, ...], dict[str, An
         graph.add_variant(*given, "args= given")
     elif (
         isinstance(pipeline, Pipeline)
-        and not pipeline.same_framework
+        and not pipeline.keeps_calls
         and (examples := pipeline.frontend.example_inputs(pipeline.function))
     ):
         graph.add_variant((), examples, "its own example inputs")

@@ -11,7 +11,7 @@ from .native import target as target
 
 name = "jax"
 # JAX arrays are immutable, so aliases cannot be observed.
-copy_aliased_outputs = None
+copy_overwritable_values = None
 imports = {
     "parallel": "from graph_compiler import parallel",
     "Any": "from typing import Any",

@@ -155,14 +155,14 @@ class JaxTraining(Training):
     A factory of an optimizer is a function of the learning rate that returns a gradient transformation.
     """
 
-    is_pure = True
+    shares_steps = True
 
     # ------------------------------------------------------------------------------ optimizers
     def named(self, name: str, options: Mapping[str, Any]) -> Make:
         _require_optax()
         return optimizer_factory(name, options)
 
-    def own(self, item: Any) -> Make | None:
+    def factory_of_own(self, item: Any) -> Make | None:
         is_one = callable(getattr(item, "init", None)) and callable(getattr(item, "update", None))
         return _UserOptimizer(item) if is_one else None
 

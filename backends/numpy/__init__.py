@@ -12,7 +12,7 @@ from ...errors import FrameworkNotInstalled
 from . import prelude as prelude
 from .dialect import NumpyDialect, dtype_text
 from .lowering import rows as rows
-from .native import copy_aliased_outputs as copy_aliased_outputs
+from .native import copy_overwritable_values as copy_overwritable_values
 from .native import target as target
 
 # From NumPy 2 on, Python numbers adopt the dtype of arrays (NEP 50), as in other frameworks.

@@ -11,7 +11,7 @@ import numpy as np
 from ...contracts import Target
 from ...ir.graph import Graph
 from ...passes import copy_overwritten
-from ...passes.lowering.copies import copy_aliased_outputs as _copy_aliased_outputs
+from ...passes.lowering.copies import copy_aliased_outputs
 from ..common.native import as_numpy, bfloat16, failure_text, is_plain, write_into
 
 # Operations whose result ``passes/lowering/copies.py`` may treat as a view of the first array.
@@ -25,13 +25,13 @@ VIEWS = frozenset({
 READ_ONLY = frozenset({"broadcast_to", "diagonal", "sliding_window"})
 
 
-def copy_aliased_outputs(graph: Graph) -> tuple[Graph, bool]:
+def copy_overwritable_values(graph: Graph) -> tuple[Graph, bool]:
     """Return ``(graph, changed)``, with copies of outputs that may be scalars, read-only or aliases.
 
     Outputs and values of effects that an effect may overwrite are copied, too.
     """
     graph, separated = copy_overwritten(graph, VIEWS | READ_ONLY)
-    graph, copied = _copy_aliased_outputs(graph, VIEWS, READ_ONLY, scalars=True)
+    graph, copied = copy_aliased_outputs(graph, VIEWS, READ_ONLY, scalars=True)
     return graph, separated or copied
 
 

@@ -151,7 +151,7 @@ class TensorFlowTraining(Training):
         _require_backend()
         return optimizer_factory(name, options)
 
-    def own(self, item: Any) -> Make | None:
+    def factory_of_own(self, item: Any) -> Make | None:
         cls: Any = item if inspect.isclass(item) else type(item)
         if not issubclass(cls, keras.optimizers.Optimizer):
             return None

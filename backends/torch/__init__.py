@@ -6,7 +6,7 @@ from ...contracts.modules import at_first_use, calls_at_first_use
 from ..common.rows import CanonicalDialect
 from . import prelude as prelude
 from .lowering import rows as rows
-from .native import copy_aliased_outputs as copy_aliased_outputs
+from .native import copy_overwritable_values as copy_overwritable_values
 from .native import target as target
 
 name = "torch"

@@ -316,7 +316,7 @@ VIEWS = frozenset({
 })  # fmt: skip
 
 
-def copy_aliased_outputs(graph: Graph) -> tuple[Graph, bool]:
+def copy_overwritable_values(graph: Graph) -> tuple[Graph, bool]:
     """Return ``graph`` with copies of what later writes could overwrite, and True if it was changed."""
     return copy_overwritten(graph, VIEWS)
 

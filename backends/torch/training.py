@@ -53,7 +53,7 @@ class TorchTraining(Training):
         # The learning rate is set before each step.
         return partial(cls, lr=0.0, **given)
 
-    def own(self, item: Any) -> Make | None:
+    def factory_of_own(self, item: Any) -> Make | None:
         if isinstance(item, torch.optim.Optimizer):
             return _same_options(item)
         cls = item.func if isinstance(item, partial) else item

@@ -406,7 +406,7 @@ class Backend(Protocol):
 
     @property
     @default
-    def copy_aliased_outputs(self) -> Callable[[Graph], tuple[Graph, bool]] | None:
+    def copy_overwritable_values(self) -> Callable[[Graph], tuple[Graph, bool]] | None:
         """Pass that adds copies, for example of arrays that a write to shared memory could change.
 
         It returns the graph, and True if it was changed. The property is None if arrays are immutable.

@@ -59,7 +59,7 @@ class Training(Protocol):
 
     @property
     @default
-    def is_pure(self) -> bool:
+    def shares_steps(self) -> bool:
         """True if a compiled step can run for other states of the same structure."""
         return False
 
@@ -77,7 +77,7 @@ class Training(Protocol):
         the library of its optimizers is missing.
         """
 
-    def own(self, item: Any) -> Make | None:
+    def factory_of_own(self, item: Any) -> Make | None:
         """Return a factory of the user's own optimizer ``item``, or None for any other object.
 
         ``item`` may be an optimizer of the framework or, if the framework accepts that, its class or a

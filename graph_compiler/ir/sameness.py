@@ -68,27 +68,27 @@ def region_description(region: Region, outside: Callable[[Any], Any]) -> tuple[A
     inputs = [(value.dtype, map_structure(plain, value.shape)) for value in block.inputs]
     sizes = [(plain(Size.of(symbol)), outside(size)) for symbol, size in region.sizes.items()]
     nodes = [_node(node, plain) for node in block.nodes]
-    found = hashable((region.name, inputs, sizes, nodes, map_structure(plain, block.outputs)))
+    found = comparable((region.name, inputs, sizes, nodes, map_structure(plain, block.outputs)))
     assert isinstance(found, tuple)
     return found
 
 
-def hashable(item: Any) -> Any:
+def comparable(item: Any) -> Any:
     """Return nested containers in a form that distinguishes 1, 1.0 and True, and 0.0 and -0.0.
 
-    >>> hashable({"exponent": 0.0}) == hashable({"exponent": -0.0})
+    >>> comparable({"exponent": 0.0}) == comparable({"exponent": -0.0})
     False
-    >>> hashable(frozenset({1})) == hashable(frozenset({True}))
+    >>> comparable(frozenset({1})) == comparable(frozenset({True}))
     False
     """
     if isinstance(item, (tuple, list)):
-        return (type(item), *map(hashable, item))
+        return (type(item), *map(comparable, item))
     if isinstance(item, frozenset):
-        return (type(item), frozenset(map(hashable, item)))
+        return (type(item), frozenset(map(comparable, item)))
     if isinstance(item, dict):
-        return (type(item), *((hashable(key), hashable(value)) for key, value in item.items()))
+        return (type(item), *((comparable(key), comparable(value)) for key, value in item.items()))
     if isinstance(item, slice):
-        return ("slice", hashable(item.start), hashable(item.stop), hashable(item.step))
+        return ("slice", comparable(item.start), comparable(item.stop), comparable(item.step))
     if isinstance(item, (Value, Size)):
         return item
     # The text of a float distinguishes 0.0 from -0.0, and makes NaN equal to itself.
@@ -121,6 +121,6 @@ def _numbered(
     def plain(item: Any) -> Any:
         if isinstance(item, Value):
             return ("value", numbers[item], item.spec) if with_specs else ("value", numbers[item])
-        return ("size", item.text(symbol)) if isinstance(item, Size) else hashable(item)
+        return ("size", item.text(symbol)) if isinstance(item, Size) else comparable(item)
 
     return plain

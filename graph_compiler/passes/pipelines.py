@@ -94,5 +94,5 @@ def canonical_passes(target: Backend, roll: str, raises_out_of_bounds: bool) -> 
         dce,
         simplify_guards,
         *([scanned_layers(FEWEST)] if roll == "scan" and rows.stacks else []),
-        *([target.copy_aliased_outputs] if target.copy_aliased_outputs else []),
+        *([target.copy_overwritable_values] if target.copy_overwritable_values else []),
     ]

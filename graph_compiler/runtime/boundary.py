@@ -181,9 +181,9 @@ def level_of_user() -> int:
 # Translation of the target framework's exceptions to the recorded call that caused them.
 
 
-def raise_refused(problem: Exception, program: Program, target: Target, same_framework: bool) -> NoReturn:
+def raise_refused(problem: Exception, program: Program, target: Target, keeps_calls: bool) -> NoReturn:
     """Raise ``TargetRefused`` for the recorded call that the target refused, or else ``problem`` itself."""
-    is_own = same_framework or isinstance(problem, GraphCompilerError)
+    is_own = keeps_calls or isinstance(problem, GraphCompilerError)
     words = None if is_own else target.refusal(problem)
     origin = None if words is None else _origin(program, lines_of(program, problem))
     if origin is None:

@@ -30,7 +30,7 @@ class UserObjects:
     store(name, value): writes the new value of a buffer.
     write_back: access to state in the user's objects, which converts arrays; None if the graph keeps the
         recorded calls or has no such state.
-    same_framework: True if the graph keeps the recorded calls, unless it had to be lifted.
+    keeps_calls: True if the graph keeps the recorded calls, unless it had to be lifted.
     is_foreign: True if the source framework is not the target.
     watch(arrays): returns a function that returns True while no array of ``arrays`` was written to; None if
         writes are not detected.
@@ -40,7 +40,7 @@ class UserObjects:
     saved: Callable[[Any], Callable[[], None]] | None = None
     store: Callable[[str, Any], None] = lambda name, value: None
     write_back: WriteBack | None = None
-    same_framework: bool = True
+    keeps_calls: bool = True
     is_foreign: bool = False
     watch: Callable[[Sequence[Any]], Callable[[], bool]] | None = None
     proxies: ProxyClasses | None = None

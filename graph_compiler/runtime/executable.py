@@ -100,11 +100,11 @@ class Executable:
         *,
         is_writing: bool,
         is_derived: bool,
-        same_framework: bool,
+        keeps_calls: bool,
     ) -> None:
         self._graph, self._program, self._target = graph, program, target
         self._wait = target.waiter()
-        self._same_framework = same_framework
+        self._keeps_calls = keeps_calls
         self._parameters, self._constants, self.is_derived = cast(Any, parameters), constants, is_derived
         self.flat = flat = target.on_device_of_inputs(load(program), graph, program)
         self.compile_options = compilation.options_for(target)
@@ -223,7 +223,7 @@ class Executable:
                 raise foreign from problem
             is_open = any(None in tuple(getattr(leaf, "shape", ())) for leaf in leaves)
             if not (is_open and isinstance(problem, (TypeError, AttributeError))):
-                raise_refused(problem, self._program, self._target, self._same_framework)
+                raise_refused(problem, self._program, self._target, self._keeps_calls)
             raise GuardFailed(
                 f"{self._graph.name}: Python has to know a size that is not known yet ({problem}); give the "
                 "shapes"

@@ -81,7 +81,7 @@ def _why_original_cannot_run(pipeline: Pipeline, args: tuple[Any, ...], kwargs: 
         return "there is no original"
     if pipeline.options.freeze or not pipeline.options.include_generators:
         return "the original would not keep to freeze= or include_generators="
-    if pipeline.same_framework:
+    if pipeline.keeps_calls:
         return None
     if any(map(native.is_traced, given)):
         return f"{native.name} traces this call, in which the original cannot run"

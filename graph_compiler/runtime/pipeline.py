@@ -297,7 +297,7 @@ class Pipeline:
     """Stages that turn one callable into variants for one target. A call records a variant.
 
     frontend, target: the framework that it is recorded in, and the one that graphs are written for.
-    same_framework: True to keep the recorded calls, unless the graph has to be lifted.
+    keeps_calls: True to keep the recorded calls, unless the graph has to be lifted.
     backend_of(name): returns the backend of the framework ``name``.
     """
 
@@ -306,7 +306,7 @@ class Pipeline:
     name: str
     frontend: Frontend
     target: Backend
-    same_framework: bool
+    keeps_calls: bool
     options: Options = field(default_factory=Options)
     backend_of: Callable[[str], Backend] = backend_of
     _places: tuple[StatePlace, ...] = ()
@@ -333,7 +333,7 @@ class Pipeline:
 
     def _refuse_traced(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> None:
         target = self.target.target
-        if not self.same_framework and any(map(target.is_traced, iterate_structure((args, kwargs)))):
+        if not self.keeps_calls and any(map(target.is_traced, iterate_structure((args, kwargs)))):
             raise CallMismatch(
                 f"{self.name}: {target.name} traces this call, which fits no recorded variant ({why}), and "
                 "the original cannot be recorded with arrays that have no elements. Record a variant for "
@@ -352,7 +352,7 @@ class Pipeline:
             args,
             kwargs,
             self.name,
-            self.same_framework,
+            self.keeps_calls,
             self._places,
             options.stateful,
             plan.numbers,
@@ -404,7 +404,7 @@ class Pipeline:
 
     @functools.cached_property
     def proxies(self) -> ProxyClasses | None:
-        has_original = self.has_original and not self.same_framework
+        has_original = self.has_original and not self.keeps_calls
         return ProxyClasses(self.frontend, self.target.target) if has_original else None
 
     def write_variant(self, recorded: VariantRecording, environment: EnvironmentGuards, why: str) -> Variant:
@@ -415,7 +415,7 @@ class Pipeline:
         graph = recorded.graph
         is_lifted = graph.dialect == "canonical" or graph.demands.is_lifted
         as_recorded = (
-            self.same_framework and not is_lifted and (self.target.rows.counts or not moves_with_steps(graph))
+            self.keeps_calls and not is_lifted and (self.target.rows.counts or not moves_with_steps(graph))
         )
         if not as_recorded:
             stage.name = f"translating to {self.target.name}"
@@ -439,7 +439,7 @@ class Pipeline:
         written = dialect.shortened(graph) if as_recorded else graph
         header = header_of(self, recorded.graph, written, recorded.counts)
         program = write(written.derive(output_tree=output_tree), dialect, header, self.target.dialect)
-        if not self.same_framework and (held := graph.state.places):
+        if not self.keeps_calls and (held := graph.state.places):
             self._note_places(held.kept())
         constants = {
             key: array if as_recorded else convert_array(_array(array), native.adopt)
@@ -462,7 +462,7 @@ class Pipeline:
             reference.saved,
             store,
             write_back,
-            self.same_framework,
+            self.keeps_calls,
             self.frontend.name != self.target.name,
             reference.watching(graph) if as_recorded and reference.watching is not None else None,
             self.proxies,
@@ -474,11 +474,11 @@ class Pipeline:
 
     def for_framework(self, framework: str) -> Pipeline:
         target = self.backend_of(framework)
-        return replace(self, target=target, same_framework=target.name == self.frontend.name)
+        return replace(self, target=target, keeps_calls=target.name == self.frontend.name)
 
     def with_passes(self, passes: Sequence[GraphPass]) -> Pipeline:
         options = replace(self.options, passes=(*self.options.passes, *passes))
-        return replace(self, options=options, same_framework=False)
+        return replace(self, options=options, keeps_calls=False)
 
     def rewrite_variant(self, variant: Variant) -> Variant:
         recorded = variant.recording
@@ -552,7 +552,7 @@ class Pipeline:
     def source_text(self, graph: IRGraph, header: str) -> Program:
         if self.frontend.dialect is None:
             return write(graph, self.target.dialect, header)
-        own = self.target if self.same_framework else self.backend_of(self.frontend.name)
+        own = self.target if self.keeps_calls else self.backend_of(self.frontend.name)
         return write(graph, self.frontend.dialect, header, own.dialect)
 
     def _load_recorded(self, graph: IRGraph) -> Callable[..., Any]:

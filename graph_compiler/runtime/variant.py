@@ -107,7 +107,7 @@ class Variant:
             self.compilation,
             is_writing=bool(self.written.keys),
             is_derived=cast(Any, self.parameters) in self.environment.derived,
-            same_framework=self.objects.same_framework,
+            keeps_calls=self.objects.keeps_calls,
         )
         held = None if self.objects.write_back is None else self.objects.write_back.convert
         self.matching = Matching(self.graph, self.target, held, self.objects.is_foreign)

@@ -115,7 +115,7 @@ class TracedStatementVariants:
 
     def _as_verified(self, made: Variant) -> Verification:
         name, pipeline = self._graph.name, self._graph._pipeline
-        if not pipeline.same_framework and narrows(made.target):
+        if not pipeline.keeps_calls and narrows(made.target):
             # In narrower floats, a loop may end after another number of iterations.
             pipeline = pipeline.for_framework(pipeline.frontend.name)
             made = pipeline.rewrite_variant(made)
@@ -267,7 +267,7 @@ class RecordingMethods(RecordedGraph):
 
     def _other_calls(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[tuple[Variant, Call]]:
         yield from self._alternative_calls.others(self._variants, args, kwargs)
-        if self._variants and not self._pipeline.same_framework:
+        if self._variants and not self._pipeline.keeps_calls:
             yield from calls_in_recorded_order(self._variants, args, kwargs)
 
     def _recording_guard(self) -> AbstractContextManager[Any]:
@@ -397,7 +397,7 @@ class RecordingMethods(RecordedGraph):
         result = variant.run(leaves, args, kwargs)
         if isinstance(result, CallMiss):
             if result.problem is not None:
-                raise_refused(result.problem, variant.program, variant.target, variant.objects.same_framework)
+                raise_refused(result.problem, variant.program, variant.target, variant.objects.keeps_calls)
             # A folded loop is recorded again, unrolled.
             original = None if variant.folds_loops else self._problem_of_original(variant, args, kwargs)
             told = "" if original is None else f". {original[0]}"

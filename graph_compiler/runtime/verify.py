@@ -345,7 +345,7 @@ class Verification:
         self.reference = pipeline.frontend.reference
         self.runs = self.skipped = 0
         is_repeatable = all(self.reference.RANDOM_STATE) or not draws(self.recording.graph.nodes)
-        self.numbers = is_repeatable and (pipeline.same_framework or not variant.is_random)
+        self.numbers = is_repeatable and (pipeline.keeps_calls or not variant.is_random)
 
     # --------------------------------------------------------------------- precision of results
     @functools.cached_property
@@ -550,7 +550,7 @@ class Verification:
         )
 
     def _pairs(self, leaves: list[Any], seed: int) -> Iterator[tuple[Value, Any, Any, str]]:
-        if self.pipeline.same_framework:
+        if self.pipeline.keeps_calls:
             yield from self._observed_pairs(leaves, seed)
         else:
             yield from self._lifted_pairs(leaves, seed)

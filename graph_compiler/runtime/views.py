@@ -107,7 +107,7 @@ def forwarded_attribute(graph: Any, name: str) -> Any:
         and item.__self__ is original
         and entry_method(type(original)) is not None
     )
-    if is_method and getattr(graph._pipeline, "same_framework", False):
+    if is_method and getattr(graph._pipeline, "keeps_calls", False):
         return MethodType(item.__func__, _as_original(graph, original))
     raise AttributeError(
         f"{name} of the original {graph.name} would run that and not its graph, which has its plain "

@@ -271,7 +271,7 @@ def resolve_optimizer(item: Any, engine: Training, target: str) -> tuple[Callabl
     found = optimizer(item) if isinstance(item, str) else item
     if isinstance(found, Optimizer):
         return engine.named(found.name, found.options), found.name, found.learning_rate
-    own = engine.own(found)
+    own = engine.factory_of_own(found)
     if own is None:
         raise InvalidOption(
             f"optimizer is {_class_name(found)}, which is no optimizer for {target}: pass a "

@@ -51,7 +51,7 @@ def with_precision(graph: Graph, half: str | None) -> Graph:
     pipeline: Any = graph._pipeline
     options = replace(pipeline.options, passes=(*pipeline.options.passes, half_products(half)))
     # The pass knows canonical operations only, so the recordings are lifted even in their own framework.
-    return graph._written_by(replace(pipeline, same_framework=False, options=options))
+    return graph._written_by(replace(pipeline, keeps_calls=False, options=options))
 
 
 def replace_parameters(plan: TrainingPlan, held: StepState, parameters: Mapping[str, Any]) -> StepState:
@@ -491,7 +491,7 @@ class TrainState:
         self.require_unconsumed()
         held = replace_parameters(self.plan, self.held, parameters)
         # Programs of torch and TensorFlow refer to the trained arrays that they were compiled for.
-        keeps = self.plan.engine.is_pure or not parameters.keys() & self.held.trained.keys()
+        keeps = self.plan.engine.shares_steps or not parameters.keys() & self.held.trained.keys()
         self._is_consumed = True
         return TrainState(self.plan, held, self.step, self.programs if keeps else {})
 
@@ -547,7 +547,7 @@ class TrainState:
             )
         held, step = load(like.plan, like.held, path_of("path", path))
         # Programs of torch and TensorFlow hold the arrays that they were compiled for.
-        return cls(like.plan, held, step, like.programs if like.plan.engine.is_pure else {})
+        return cls(like.plan, held, step, like.programs if like.plan.engine.shares_steps else {})
 
     def __repr__(self) -> str:
         graph, held = self.plan.graph, self.held

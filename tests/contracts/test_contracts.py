@@ -69,11 +69,13 @@ def test_a_target_has_dtypes_alone(framework: str) -> None:
 
 
 def test_every_missing_member_is_listed_with_its_purpose() -> None:
-    lacks = lacking(Backend, _module(name="mine", target=object(), copy_aliased_outputs=None))
+    lacks = lacking(Backend, _module(name="mine", target=object(), copy_overwritable_values=None))
     assert lacks["dialect"].startswith("Writer of the nodes of canonical graphs")
     assert lacks["rows"].startswith("Table of rows")
     assert lacks["target.convert"].startswith("Return ``array``, of any framework, as a native array")
-    assert "target.require_guards" in lacks and "name" not in lacks and "copy_aliased_outputs" not in lacks
+    assert (
+        "target.require_guards" in lacks and "name" not in lacks and "copy_overwritable_values" not in lacks
+    )
 
 
 def test_what_derives_from_a_contract_has_its_defaults() -> None:

@@ -94,7 +94,7 @@ PASSES: dict[str, Callable[[Graph], tuple[Graph, bool]]] = {
     "drop_snapshots": drop_snapshots,
     "fill_parts": fill_parts,
     "simplify_guards": simplify_guards,
-    "copy_aliased_outputs": numpy_backend.copy_aliased_outputs,
+    "copy_overwritable_values": numpy_backend.copy_overwritable_values,
 }
 
 

@@ -28,7 +28,7 @@ def lifted(graph: Any) -> Any:
 
 
 def _raising(pipeline: Pipeline) -> Pipeline:
-    pipeline.same_framework = False
+    pipeline.keeps_calls = False
     return pipeline
 
 

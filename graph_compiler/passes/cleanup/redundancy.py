@@ -11,7 +11,7 @@ from ...ir.builder import Builder
 from ...ir.graph import GUARD, Aliases, Graph
 from ...ir.node import Block, Node, Region, Value, values_in
 from ...ir.rewrite import Rewriter
-from ...ir.sameness import hashable, region_description
+from ...ir.sameness import comparable, region_description
 from ...ops.axes import FULL_SLICE
 from ...registration import trait
 from ..driver import Pass, only_with
@@ -151,7 +151,7 @@ def _key(node: Node) -> Any:
     try:
         # NumPy checks the results as ``np.errstate`` says at the call.
         errstate = () if node.record is None else node.record.errstate
-        key = (node.op, node.no_grad, errstate, hashable(node.inputs), hashable(node.params))
+        key = (node.op, node.no_grad, errstate, comparable(node.inputs), comparable(node.params))
         hash(key)
     except TypeError:
         return None
@@ -165,7 +165,7 @@ def _runs_the_same(one: Node, other: Node) -> bool:
         return False
     try:
         return all(
-            first is second or region_description(first, hashable) == region_description(second, hashable)
+            first is second or region_description(first, comparable) == region_description(second, comparable)
             for first, second in zip(one.regions, other.regions)
         )
     except (TypeError, ValueError):

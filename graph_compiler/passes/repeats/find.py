@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Union
 
 from ...ir.graph import GUARD, Aliases
 from ...ir.node import Block, CallRecord, Node, Region, Value, every, values_in
-from ...ir.sameness import hashable, params_without_hint, region_description
+from ...ir.sameness import comparable, params_without_hint, region_description
 from ...ops.dtypes import is_in_range
 from ...ops.registry import ArraySpec, find
 from ...sizes import Size, Symbol
@@ -250,7 +250,7 @@ class _Reading:
             return tuple([(name, self.item(part)) for name, part in item.items()])
         if cls is slice:
             return (slice, self.item(item.start), self.item(item.stop), self.item(item.step))
-        return item.text(self.symbol) if cls is Size else hashable(item)
+        return item.text(self.symbol) if cls is Size else comparable(item)
 
     def value(self, value: Value) -> Any:
         if value in self.own:

@@ -65,7 +65,7 @@ def test_another_type_is_found() -> None:
 def test_a_view_of_an_argument_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     from graph_compiler.backends import numpy as target
 
-    monkeypatch.setattr(target, "copy_aliased_outputs", lambda graph: (graph, False))
+    monkeypatch.setattr(target, "copy_overwritable_values", lambda graph: (graph, False))
     with pytest.raises(AssertionError, match="memory of an argument"):
         check_values(PROGRAMS["a row as carry"], "numpy")
 

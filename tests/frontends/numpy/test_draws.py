@@ -93,7 +93,7 @@ def _leave_generators_alone() -> Any:
 
 def _graph(function: Any, to: str, *args: Any) -> Any:
     graph = graph_compiler.transpile(function, source="numpy", to="numpy" if to == "canonical" else to)
-    graph._pipeline.same_framework = to == "numpy"
+    graph._pipeline.keeps_calls = to == "numpy"
     graph(*args)
     return graph
 

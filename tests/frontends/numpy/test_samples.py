@@ -48,7 +48,7 @@ def graph_for(function: Any, target: str) -> Any:
     graph = graph_compiler.transpile(
         function, source="numpy", to="numpy" if target == "canonical" else target
     )
-    graph._pipeline.same_framework = target == "numpy"
+    graph._pipeline.keeps_calls = target == "numpy"
     return graph
 
 
