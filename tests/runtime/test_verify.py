@@ -158,6 +158,15 @@ def test_a_variant_of_a_state_that_is_gone_is_left_out(to: str) -> None:
     assert graph.verify().runs and len(graph.variants) == 2
 
 
+@pytest.mark.parametrize("is_training", [True, False])
+def test_own_inputs_of_the_variants_of_other_modes(is_training: bool) -> None:
+    model, x = torch.nn.Sequential(torch.nn.Dropout(1.0)), torch.ones(3)
+    graph = graph_compiler.compile(model, to="numpy", args=(x,))
+    graph.eval()(x)
+    graph.train(is_training)
+    assert len(graph.variants) == 2 and graph.verify(args=(x,)).runs == 1
+
+
 def test_static_arguments() -> None:
     graph = graph_compiler.compile(
         lambda x, axis: x.sum(axis), args=(torch.ones(2, 3), 0), static_argnames="axis"
