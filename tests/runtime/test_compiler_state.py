@@ -23,3 +23,15 @@ def test_every_guard_that_breaks_is_a_failure(what: str) -> None:
     with pytest.raises(GuardFailed, match=f"scaled: {what or 'an object outside the call'} changed"):
         state.still_holds(False, None)
     assert state.failures == 1
+
+
+def test_a_weight_of_another_shape_is_a_failure() -> None:
+    def parameters() -> Any:
+        raise GuardFailed("weight was replaced by something of another shape or type")
+
+    parameters.read = None  # type: ignore[attr-defined]
+    unused: Any = None
+    state = CompilerState("scaled", unused, parameters, EnvironmentGuards([]), None, unused)  # type: ignore[arg-type]
+    with pytest.raises(GuardFailed, match=r"scaled: weight was replaced .*; the next call is compiled anew"):
+        state.still_holds(True, None)
+    assert state.failures == 1

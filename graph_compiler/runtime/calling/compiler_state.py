@@ -83,7 +83,11 @@ class CompilerState:
             )
 
     def _replaced(self) -> str:
-        now = self._parameters()
+        try:
+            now = self._parameters()
+        # A weight has another shape or dtype now.
+        except GuardFailed as problem:
+            return str(problem)
         return next(
             (
                 f"the weight {name} was replaced"
