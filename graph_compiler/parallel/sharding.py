@@ -80,7 +80,6 @@ S = TypeVar("S", bound=TrainState)
 
 
 def with_training(state: S, engine: Training, held: StepState) -> S:
-    state.require_unconsumed()
     # The new state has no programs, because they belong to an engine.
     return type(state)(replace(state.plan, engine=engine), held, state.step)
 
@@ -114,6 +113,7 @@ def replicate(tree: T, devices: Any = None, axis_name: str = "device", *, local_
         CallMismatch: The state was already consumed.
     """
     if isinstance(tree, TrainState):
+        tree.require_unconsumed()
         engine = engine_named(tree.graph._pipeline.target.name, "parallel.replicate")
         return with_training(
             tree,
@@ -137,6 +137,7 @@ def unreplicate(tree: T) -> T:
     if there are no arrays but NumPy's, and ``CallMismatch`` if the state was already consumed.
     """
     if isinstance(tree, TrainState):
+        tree.require_unconsumed()
         engine = engine_named(tree.graph._pipeline.target.name, "parallel.unreplicate")
         return with_training(tree, *engine.training_alone(tree.plan.engine, tree.held, tree.plan.make))
     engine = engine_of_arrays(tree, "parallel.unreplicate")
@@ -343,6 +344,7 @@ def _constrained(mesh: Any, engine: Parallelism, array: Any, layout: Layout) -> 
 
 
 def _sharded_state(state: TrainState, mesh: Any, rules: Any, batch: Any, local_batch: bool) -> TrainState:
+    state.require_unconsumed()
     engine = engine_named(state.graph._pipeline.target.name, f"shard of {state.graph.name}")
     sizes = axes_of(engine, mesh, state.graph.name)
     layouts = layouts_of(

@@ -21,7 +21,7 @@ import numpy as np  # noqa: E402
 import torch.nn.functional as F  # noqa: E402
 
 import graph_compiler  # noqa: E402
-from graph_compiler import training, transforms  # noqa: E402
+from graph_compiler import parallel, training, transforms  # noqa: E402
 from graph_compiler.errors import CallMismatch, FrameworkNotInstalled, InvalidOption, NotCompilable  # noqa: E402
 from graph_compiler.ops.dtypes import dtype_name  # noqa: E402
 from graph_compiler.parallel.rules import layouts_of  # noqa: E402
@@ -381,6 +381,9 @@ def test_a_state_that_is_used_up_says_so(to: str) -> None:
         lambda: training.single_train_step(state, BATCHES[0]),
         lambda: state.save("state"),
         lambda: training.compute_gradients(state, BATCHES[0]),
+        lambda: parallel.replicate(state),
+        lambda: parallel.unreplicate(state),
+        lambda: parallel.shard(state, None, {}),
     ):
         with pytest.raises(CallMismatch, match="was used up by a training step"):
             use()
