@@ -102,7 +102,10 @@ def synthetic_arguments(transformed: Transformed) -> Arguments:
 
 
 def _innermost_function(function: Any) -> Any:
-    while isinstance(function, Transformed) and function.differences is not None:
+    # All wrappers except transforms take the arguments of their function.
+    while isinstance(function, FunctionWrapper) and not (
+        isinstance(function, Transformed) and function.differences is None
+    ):
         function = function.function
     return function
 

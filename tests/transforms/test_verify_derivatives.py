@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,20 @@ def test_arguments_are_those_of_the_recording_where_none_are_given(name: str, to
 def test_parameters_are_arguments_of_a_functional_graph() -> None:
     graph = graph_compiler.compile(linear := torch.nn.Linear(3, 1), args=(torch.ones(3),))
     assert transforms.jacrev(graph.functional).verify().error < 1e-2 and linear.weight.grad is None
+
+
+@pytest.mark.parametrize(
+    "transform",
+    [
+        lambda graph: transforms.grad(graph, strong_zero=True),
+        lambda graph: transforms.grad(transforms.grad(graph), strong_zero=True),
+        lambda graph: transforms.grad(graph_compiler.jit(graph)),
+    ],
+    ids=["strong zero", "strong zero of a gradient", "jit"],
+)
+def test_wrappers_take_the_arguments_of_their_graph(transform: Callable[[Any], Any]) -> None:
+    graph = graph_compiler.transpile(lambda x: x**3, to="jax", args=(torch.tensor(1.0),))
+    assert transform(graph).verify().error < 1e-6
 
 
 def test_a_loaded_graph_tells_no_arguments(tmp_path: Path) -> None:
