@@ -163,7 +163,7 @@ class Graph(RecordingMethods, DisplayMethods):
         Raises:
             VerificationFailed: Results differ, or only the graph raises. The message names the difference
                 and, if it can be found, the first recorded call that shows it, with your line.
-            InvalidOption: A tolerance, ``runs`` or ``seed`` is invalid.
+            InvalidOption: A tolerance, ``runs``, ``seed``, ``args`` or ``kwargs`` is invalid.
             GuardFailed: All variants were skipped; for one of them, no random input was found that the
                 original takes and that meets the guards; or ``args`` and ``kwargs`` fit none.
             NotTraced: The graph was loaded from a file, so there is no original; or nothing was recorded yet.
@@ -176,7 +176,8 @@ class Graph(RecordingMethods, DisplayMethods):
         """
         from .verify import verify_graph
 
-        check_options({"runs": runs, "rtol": rtol, "atol": atol, "seed": seed})
+        options = {"runs": runs, "rtol": rtol, "atol": atol, "seed": seed, "args": args, "kwargs": kwargs}
+        check_options(options)
         require_weights(self._variants)
         with self._locked():
             return verify_graph(self, int(runs), Tolerance(rtol, atol), int(seed), args, kwargs)

@@ -152,6 +152,8 @@ def test_the_compiler_of_the_target_says_which_options_it_takes(to: str, words: 
         ({"atol": -1}, "atol= is -1"),
         ({"runs": 0}, "runs= is 0"),
         ({"seed": 1.5}, "seed= is 1.5"),
+        ({"args": torch.ones(3)}, "args= is an object of type Tensor"),
+        ({"kwargs": torch.ones(3)}, "kwargs= is an object of type Tensor"),
     ],
 )
 def test_what_a_verification_takes(options: dict[str, Any], words: str) -> None:
