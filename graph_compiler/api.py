@@ -346,7 +346,7 @@ def unify(*objs: Any, source: str | None = None, **options: Any) -> Any:
 
     Raises:
         InvalidOption: ``to`` or ``parameters`` was passed.
-        NotCompilable: The object is a class or Python module.
+        NotCompilable: The object is a class or Python module, or cannot be called.
         GuardFailed: The arrays of a call, or of ``args`` and ``kwargs``, belong to several frameworks other
             than NumPy.
 
@@ -372,6 +372,7 @@ def unify(*objs: Any, source: str | None = None, **options: Any) -> Any:
                 f"{obj.__name__} is a {'module' if isinstance(obj, ModuleType) else 'class'}: "
                 "unify its functions, or objects, one by one"
             )
+        _require_compilable(obj)
         obj = _bound_call(obj)
         written_in = _source_of(obj, source, args or (), kwargs or {})
 
@@ -464,15 +465,7 @@ def _pipeline(
     is_lazy: bool = False,
 ) -> Any:
     """Return the pipeline of a callable; a ``DeferredPipeline`` if only a call can tell its framework."""
-    if not callable(obj) or isinstance(obj, type):
-        # An object such as a loaded SavedModel may hold callables, which the message names.
-        held = {} if isinstance(obj, type) else getattr(obj, "__dict__", {})
-        own = ", ".join(name for name, item in held.items() if callable(item) and not name.startswith("_"))
-        raise NotCompilable(
-            f"{short_repr(obj)} cannot be compiled: a function, a method or a module object is "
-            f"needed{f', as it has in {own}' if own else ''}. Arguments to record with are given as "
-            "args=(x,), a target as to="
-        )
+    _require_compilable(obj)
     if to is not None and not isinstance(to, _DefaultTarget):
         backends.get(to)
     if source is None and is_lazy and framework_of(obj) is None:
@@ -490,6 +483,18 @@ def _pipeline(
         options,
         backend_of,
     )
+
+
+def _require_compilable(obj: Any) -> None:
+    if not callable(obj) or isinstance(obj, type):
+        # An object such as a loaded SavedModel may hold callables, which the message names.
+        held = {} if isinstance(obj, type) else getattr(obj, "__dict__", {})
+        own = ", ".join(name for name, item in held.items() if callable(item) and not name.startswith("_"))
+        raise NotCompilable(
+            f"{short_repr(obj)} cannot be compiled: a function, a method or a module object is "
+            f"needed{f', as it has in {own}' if own else ''}. Arguments to record with are given as "
+            "args=(x,), a target as to="
+        )
 
 
 def _source_of(obj: Any, source: str | None, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:

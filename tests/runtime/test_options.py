@@ -173,6 +173,11 @@ def test_a_seed_is_a_whole_number() -> None:
     assert (graph(torch.ones(3)) == first).all()
 
 
+def test_unify_takes_what_can_be_called() -> None:
+    with pytest.raises(NotCompilable, match=r"^3 cannot be compiled"):
+        graph_compiler.unify(3)
+
+
 def test_unify_runs_where_its_arrays_are() -> None:
     with pytest.raises(InvalidOption, match="takes no to="):
         graph_compiler.unify(scaled, to="jax")
