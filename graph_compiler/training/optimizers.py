@@ -51,7 +51,8 @@ class Schedule:
         peak = 1.0 if self.learning_rate is None else self.learning_rate
         warmup, steps = self.options["warmup"], self.options["steps"]
         if step < warmup:
-            return float(peak * (step + 1) / warmup)
+            # ``warmup`` may be a fraction.
+            return float(peak * min(1.0, (step + 1) / warmup))
         done = min(1.0, (step - warmup) / (steps - warmup)) if steps > warmup else 0.0
         return float(peak * _SHARES[self.name](done, self.options))
 

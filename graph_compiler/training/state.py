@@ -145,7 +145,8 @@ def _check(accumulate: Any, clip_norm: Any, ema: Any) -> None:
         raise InvalidOption(
             f"accumulate= is {accumulate!r}, and has to be the number of batches of an update, 1 or more"
         )
-    if clip_norm is not None and not (isinstance(clip_norm, (int, float)) and clip_norm > 0):
+    is_number = isinstance(clip_norm, (int, float)) and not isinstance(clip_norm, bool)
+    if clip_norm is not None and not (is_number and clip_norm > 0):
         raise InvalidOption(f"clip_norm= is {clip_norm!r}, and has to be a number > 0")
     if ema is not None and not (isinstance(ema, float) and 0 < ema < 1):
         raise InvalidOption(f"ema= is {ema!r}, and has to be a decay between 0 and 1, as 0.999")

@@ -243,6 +243,7 @@ def test_clipping_is_torch_s(to: str) -> None:
             lambda: in_target("torch", Fixed(model().parameters(), lr=0.1)),
             r"the optimizer Fixed cannot be created anew with the options .* pass its class",
         ),
+        (lambda: in_target("jax", "sgd", clip_norm=True), "clip_norm= is True, and has to be a number > 0"),
         (lambda: in_target("torch", "sgd", schedule="cosine"), "a name needs its steps"),
         (
             lambda: in_target("torch", "sgd", schedule=lambda step: None),
@@ -260,6 +261,11 @@ def test_a_schedule_inside_of_an_optimizer_is_its_own() -> None:
 
     with pytest.raises(InvalidOption, match="Give the schedule to this optimizer itself"):
         in_target("jax", optax.sgd(0.1), schedule=rate)
+
+
+def test_a_warmup_of_a_fraction_stays_below_the_peak() -> None:
+    rate = training.schedule("constant", 1.0, warmup=1.5)
+    assert [rate(step) for step in range(3)] == [1 / 1.5, 1.0, 1.0]
 
 
 @pytest.mark.parametrize("number", [math.nan, math.inf])
