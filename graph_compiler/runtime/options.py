@@ -91,8 +91,10 @@ def path_of(name: str, item: Any) -> Path:
     Traceback (most recent call last):
     graph_compiler.errors.InvalidOption: path is 3, and has to be the name of a file or folder, ...
     """
-    if isinstance(item, (str, os.PathLike)) and os.fspath(item):
-        return Path(item)
+    text = os.fspath(item) if isinstance(item, (str, os.PathLike)) else ""
+    # ``os.PathLike`` also allows bytes.
+    if text and isinstance(text, str):
+        return Path(text)
     raise InvalidOption(
         f"{name} is {short_repr(item)}, and has to be the name of a file or folder, as a text or pathlib.Path"
     )

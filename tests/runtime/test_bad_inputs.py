@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -104,10 +105,16 @@ def test_of_transforms_parallel_and_training(name: str) -> None:
     told(*TRANSFORMS[name])
 
 
+class BytesPath(os.PathLike[bytes]):
+    def __fspath__(self) -> bytes:
+        return b"graph.zip"
+
+
 FILES: dict[str, tuple[Callable[[Any, Path], Any], str]] = {
     "save to None": (lambda graph, folder: graph.save(None), "path is None, and has to be the name of a file"),
     "save to a number": (lambda graph, folder: graph.save(3), "path is 3"),
     "save to nothing": (lambda graph, folder: graph.save(""), "path is ''"),
+    "save to a path of bytes": (lambda graph, folder: graph.save(BytesPath()), "path is an object of type BytesPath|path is <"),
     "save to a buffer": (lambda graph, folder: graph.save(io.BytesIO()), "path is <_io.BytesIO"),
     "save to no folder": (lambda graph, folder: graph.save(folder / "no" / "x.zip"), "there is no folder"),
     "load None": (lambda graph, folder: graph_compiler.load(None), "path is None"),  # type: ignore[arg-type]
