@@ -9,11 +9,16 @@ from typing import Any, NamedTuple, cast
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
 
 from ...contracts.training import Arrays, Make, Program, StepState, Training
 from ...errors import CallMismatch, FrameworkNotInstalled, GraphCompilerError
 from .native import target
+
+# Only optimizers by name need it.
+try:
+    import optax
+except ImportError:
+    optax = None
 
 Options = Mapping[str, Any]
 
