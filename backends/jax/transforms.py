@@ -208,8 +208,11 @@ class JaxDerivatives(Derivatives):
     def placed(self, array: Any, device: Any) -> Any:
         if isinstance(device, str):
             platform, _, place = device.partition(":")
+            number = int(place or 0)
+            if number < 0:
+                raise ValueError(f"there is no device {device}")
             try:
-                device = jax.devices(platform)[int(place or 0)]
+                device = jax.devices(platform)[number]
             except (RuntimeError, IndexError) as problem:
                 raise ValueError(str(problem).splitlines()[0]) from problem
         return jax.device_put(array, device)

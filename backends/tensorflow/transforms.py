@@ -19,6 +19,15 @@ from .native import target
 from .prelude.control import run_again, scan
 
 
+def _names(name: str, device: str) -> bool:
+    """Return True if no part of a device name, such as ``cpu:0``, differs from that of a device's name."""
+    wanted, own = map(tf.DeviceSpec.from_string, (name, device))
+    parts = ("job", "replica", "task", "device_type", "device_index")
+    pairs = ((getattr(wanted, part), getattr(own, part)) for part in parts)
+    # A local device's name says no machine.
+    return all(one is None or other is None or one == other for one, other in pairs)
+
+
 class TensorFlowDerivatives(Derivatives):
     compile_options: ClassVar[dict[str, Any]] = {"jit_compile": True}
 
@@ -43,10 +52,9 @@ class TensorFlowDerivatives(Derivatives):
     def placed(self, array: Any, device: Any) -> Any:
         # A device, its name, or the whole name that an array has, which also says the machine.
         name = getattr(device, "name", device)
-        place = name.lower().rpartition("/")[2] if isinstance(name, str) else None
         # tf.device silently chooses another device if there is none of this name.
-        if place is None or not any(
-            place in found.name.lower() for found in tf.config.list_logical_devices()
+        if not isinstance(name, str) or not any(
+            _names(name, found.name) for found in tf.config.list_logical_devices()
         ):
             raise ValueError(f"there is no device {device}")
         with tf.device(name):

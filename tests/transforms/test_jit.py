@@ -47,6 +47,19 @@ def test_devices() -> None:
         graph_compiler.jit(lambda x: x + 1, device="nowhere")(torch.ones(2))
 
 
+@pytest.mark.parametrize(
+    ("array", "name"), [(jnp.ones, "cpu:-1"), (tf.ones, "pu:0"), (tf.ones, "cpu:"), (tf.ones, "0")]
+)
+def test_devices_are_not_taken_for_others(array: Any, name: str) -> None:
+    with pytest.raises(InvalidOption, match=f"device= is '{name}', which there is not"):
+        graph_compiler.jit(lambda x: x + 1, device=name)(array((2,)))
+
+
+@pytest.mark.parametrize("name", ["CPU", "cpu:0", "/device:CPU:0", "/cpu:0"])
+def test_names_of_tensorflow_s_devices(name: str) -> None:
+    assert graph_compiler.jit(lambda x: x + 1, device=name)(tf.ones(2)).device.endswith("CPU:0")
+
+
 def test_a_device_for_arrays_in_a_subclass_of_dict() -> None:
     function = graph_compiler.jit(lambda batch: batch["x"] + 1, device="nowhere")
     with pytest.raises(InvalidOption, match="device= is 'nowhere'"):
