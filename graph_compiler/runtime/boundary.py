@@ -8,7 +8,6 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any, NoReturn, TypeVar
 
@@ -166,13 +165,10 @@ def _is_line_of_user(frame: FrameType) -> bool:
 
 
 # --------------------------------------------------------------------------------------------------- warnings
-_PACKAGE = str(Path(__file__).parents[1])
-
-
 def level_of_user() -> int:
     """Return the ``stacklevel`` for a warning of the caller that should point outside of this package."""
     frame, level = sys._getframe(1), 1
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+    while frame.f_back is not None and _is_own_frame(frame):
         frame, level = frame.f_back, level + 1
     return level
 

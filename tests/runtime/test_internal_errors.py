@@ -515,6 +515,13 @@ def test_frames_of_the_package_are_left_out(monkeypatch: pytest.MonkeyPatch) -> 
     assert len(names) == (2 if sys.version_info >= (3, 11) else 4)
 
 
+def test_a_folder_beside_the_package_is_the_users() -> None:
+    scope = {"__name__": "model", "level": boundary.level_of_user}
+    file = f"{Path(graph_compiler.__file__).parent}_demo/model.py"
+    exec(compile("def call(): return level()", file, "exec"), scope)
+    assert scope["call"]() == 1  # type: ignore[operator]
+
+
 def test_every_public_error_is_documented_as_one() -> None:
     assert issubclass(errors.InternalError, errors.GraphCompilerError) and not issubclass(
         errors.Signal, errors.GraphCompilerError
