@@ -48,3 +48,12 @@ def test_the_mantissa_of_the_largest_numbers() -> None:
     x = np.array([1.7e308, -(2.0**1023), 2.0**1022, 2.0**-1022, 0.75, 0.0])
     for found, right in zip(helper(tf.constant(x)), np.frexp(x)):
         np.testing.assert_array_equal(found.numpy(), right)
+
+
+@pytest.mark.parametrize("upper", [False, True])
+def test_nearly_singular_matrices_have_a_cholesky_factor_or_an_order(upper: bool) -> None:
+    helper = importlib.import_module("graph_compiler.backends.numpy.prelude.linear_algebra").cholesky_ex
+    draw = np.random.default_rng(0)
+    for half in draw.standard_normal((300, 2, 4, 3), np.float32):
+        factors, orders = helper(half @ half.mT, upper=upper)
+        assert np.isnan(factors).any((1, 2)).tolist() == (orders != 0).tolist()

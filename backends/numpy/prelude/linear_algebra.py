@@ -133,31 +133,37 @@ def cholesky_ex(x: np.ndarray, *, upper: bool = False) -> tuple[np.ndarray, np.n
 
     The order is 0 if all are positive, else the factor is NaN.
     """
+    if (factor := factor_or_none(x, upper)) is not None:
+        return factor, np.zeros(x.shape[:-2], np.int32)
+    # NumPy raises for the whole batch if one matrix is not positive definite.
+    factor, first = np.full_like(x, np.nan), np.zeros(x.shape[:-2], np.int32)
+    for place in np.ndindex(first.shape):
+        if (one := factor_or_none(x[place], upper)) is None:
+            first[place] = first_indefinite(x[place], upper)
+        else:
+            factor[place] = one
+    return factor, first
+
+
+def first_indefinite(x: np.ndarray, upper: bool) -> int:
+    """Return the order of the first leading minor without a Cholesky factor, for a matrix without one."""
+    # LAPACK decides, because its rounding errors decide whether a nearly singular matrix has a factor.
+    positive, order = 0, x.shape[-1]
+    while order - positive > 1:
+        middle = (positive + order) // 2
+        if factor_or_none(x[:middle, :middle], upper) is None:
+            order = middle
+        else:
+            positive = middle
+    return order
+
+
+def factor_or_none(x: np.ndarray, upper: bool) -> np.ndarray | None:
     try:
         factor = np.linalg.cholesky(x, upper=upper)
     except np.linalg.LinAlgError:
-        factor = None
-    if factor is not None and not np.isnan(factor).any():
-        return factor, np.zeros(x.shape[:-2], np.int32)
-    # NumPy raises for the whole batch if one matrix is not positive definite, so identities replace such
-    # matrices.
-    first = first_indefinite(conjugate_transpose(x) if upper else x)
-    fails = (first != 0)[..., None, None]
-    factor = np.linalg.cholesky(np.where(fails, np.eye(x.shape[-1], dtype=x.dtype), x), upper=upper)
-    return np.where(fails, np.full_like(x, np.nan), factor), first
-
-
-def first_indefinite(x: np.ndarray) -> np.ndarray:
-    """Return the order of the first leading minor that is not positive, or 0 if all are.
-
-    Only the lower triangle of ``x`` is read.
-    """
-    a, first = np.tril(x) + conjugate_transpose(np.tril(x, -1)), np.zeros(x.shape[:-2], np.int32)
-    for k in range(x.shape[-1]):
-        pivot, column = a[..., k, k], a[..., :, k]
-        first = np.where((first == 0) & ~(pivot.real > 0), np.int32(k + 1), first)
-        a = a - (column / pivot[..., None])[..., :, None] * column.conj()[..., None, :]
-    return first
+        return None
+    return None if np.isnan(factor).any() else factor
 
 
 def lu_factor(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
