@@ -65,12 +65,11 @@ def _einsum(out: Shape, *shapes: Shape, equation: str) -> int:
     """Estimate the multiply-adds of an einsum that contracts its operands in pairs, from the left."""
     left, _, result = equation.replace(" ", "").partition("->")
     terms = [_labels(term, len(shape)) for term, shape in zip(left.split(","), shapes)]
-    sizes = {
-        label: max(size, 1)
-        for term, shape in zip(terms, shapes)
-        # An axis of size 1 broadcasts, so the largest size of a label counts.
-        for label, size in sorted(zip(term, shape), key=lambda pair: pair[1])
-    }
+    sizes: dict[str, Any] = {}
+    for term, shape in zip(terms, shapes):
+        for label, size in zip(term, shape):
+            # An axis of size 1 broadcasts.
+            sizes[label] = size if sizes.get(label, 1) == 1 else sizes[label]
     kept, total = set(terms[0]), 0
     for number, term in enumerate(terms[1:], 1):
         both = kept | set(term)

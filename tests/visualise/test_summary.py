@@ -38,6 +38,8 @@ COUNTED = {
     "einsum": (lambda x, y: torch.einsum("bij,bjk->bik", x, y), [(2, 3, 4), (2, 4, 5)], 2 * 3 * 4 * 5),
     "einsum of three": (lambda x, y, z: torch.einsum("ij,jk,kl->il", x, y, z), [(2, 3), (3, 4), (4, 5)], 2 * 3 * 4 + 2 * 4 * 5),
     "einsum with dots": (lambda x, y: torch.einsum("...ij,jk->...ik", x, y), [(7, 2, 3, 4), (4, 5)], 7 * 2 * 3 * 4 * 5),
+    "einsum broadcast": (lambda x, y: torch.einsum("ij,jk->ik", x, y), [(2, 3), (1, 4)], 2 * 3 * 4),
+    "einsum over nothing": (lambda x, y: torch.einsum("ij,jk->ik", x, y), [(2, 0), (0, 4)], 0),
     "tensordot": (lambda x, y: torch.tensordot(x, y, 2), [(2, 3, 4), (3, 4, 5)], 2 * 3 * 4 * 5),
     "vecdot": (torch.linalg.vecdot, [(3, 4), (3, 4)], 12),
     "multi_dot": (lambda *given: torch.linalg.multi_dot(given), [(10, 100), (100, 5), (5, 50)], 7500),
