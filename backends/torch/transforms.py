@@ -137,7 +137,8 @@ class ComposingMode(TorchFunctionMode):
 
 # ------------------------------------------------------------------------------------------------- transforms
 _PRODUCTS = {
-    getattr(torch.ops.aten, name).default for name in ("mm", "bmm", "addmm", "baddbmm", "convolution")
+    getattr(torch.ops.aten, name).default
+    for name in ("mm", "bmm", "addmm", "baddbmm", "mv", "addmv", "dot", "vdot", "convolution")
 }
 
 

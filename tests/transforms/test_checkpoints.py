@@ -136,6 +136,24 @@ def test_products_are_computed_again_where_nothing_is_kept() -> None:
     }  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("name", "function", "shapes", "count"),
+    [
+        ("mv", lambda x, y: x @ y, [(3, 3), (3,)], 2),
+        ("dot", lambda x, y: x @ y, [(3,), (3,)], 1),
+        ("addmv", lambda x, y: torch.addmv(y, x, y), [(3, 3), (3,)], 1),
+    ],
+)
+def test_products_of_vectors_are_kept(
+    name: str, function: Callable[[Any, Any], Any], shapes: list[tuple[int, ...]], count: int
+) -> None:
+    kept = transforms.checkpoint(lambda x, y: torch.sin(function(x, y)), policy="dots")
+    leaves = [torch.ones(shape, requires_grad=True) for shape in shapes]
+    with Watched() as watch:
+        kept(*leaves).sum().backward()
+    assert watch.calls[name] == count
+
+
 def kept_in_torch(policy: Any) -> int:
     """Return the bytes that one layer saves for its backward pass."""
     kept: dict[int, int] = {}
