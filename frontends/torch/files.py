@@ -66,7 +66,8 @@ def read(text: str) -> Any:
         return found
     try:
         number = json.loads(text)
-    except ValueError:
+    # Deeply nested lists exceed the recursion limit.
+    except (ValueError, RecursionError):
         number = None
     if type(number) not in (int, float, bool):
         raise InvalidFile(f"{text!r:.80} is no object that a saved torch graph may hold")

@@ -675,6 +675,14 @@ def test_arrays_of_another_type_are_refused(hostile_base: bytes, tmp_path: Path)
         graph_compiler.load(path)
 
 
+@pytest.mark.parametrize("text", ["[" * 100_000, "[1]", "torch.os"])
+def test_what_is_no_object_of_torch_is_refused(text: str) -> None:
+    from graph_compiler.frontends.torch import files
+
+    with pytest.raises(InvalidFile, match="is no object that a saved torch graph may hold"):
+        files.read(text)
+
+
 def test_a_device_that_torch_cannot_read_is_refused(tmp_path: Path) -> None:
     graph = graph_compiler.compile(lambda x: (x + 1, torch.device("cpu")), args=(torch.ones(2),))
     path, device = saved(graph, tmp_path / "graph.zip"), rb"torch.device(\"cpu"
