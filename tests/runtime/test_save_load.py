@@ -683,6 +683,13 @@ def test_what_is_no_object_of_torch_is_refused(text: str) -> None:
         files.read(text)
 
 
+def test_a_function_without_a_signature_has_none_when_loaded(tmp_path: Path) -> None:
+    graph = graph_compiler.compile(torch.add, args=(torch.ones(2), torch.ones(2)))
+    loaded = graph_compiler.load(saved(graph, tmp_path / "graph.zip"))
+    assert graph.__signature__ is None and loaded.__signature__ is None
+    assert torch.equal(loaded(torch.ones(2), torch.ones(2)), torch.full((2,), 2.0))
+
+
 def test_a_device_that_torch_cannot_read_is_refused(tmp_path: Path) -> None:
     graph = graph_compiler.compile(lambda x: (x + 1, torch.device("cpu")), args=(torch.ones(2),))
     path, device = saved(graph, tmp_path / "graph.zip"), rb"torch.device(\"cpu"

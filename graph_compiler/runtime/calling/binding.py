@@ -87,6 +87,9 @@ def signature_of(function: Callable[..., Any]) -> inspect.Signature | None:
     >>> signature_of(lambda x, *, y=2: None), signature_of(dict)
     (<Signature (x, *, y=2)>, None)
     """
+    if isinstance(function, MissingOriginal):
+        # ``inspect.signature`` ignores a ``__signature__`` that is None.
+        return function.__signature__
     try:
         return inspect.signature(entry_method(function, function))
     except (TypeError, ValueError):
