@@ -13,14 +13,28 @@ import numpy as np
 import pytest
 
 import graph_compiler
+from graph_compiler.errors import TracingError
 from graph_compiler.recording import Reached
 from graph_compiler.recording.code.ownership import is_internal, is_users, owner_of, owner_of_file
 from graph_compiler.recording.reachability.containers import MISSING, given_kind
 from graph_compiler.recording.reachability.libraries import is_self_contained
 from graph_compiler.recording.reachability.namespaces import entry_of, spaces_of
+from graph_compiler.recording.reachability.outside import refuse_attributed
 from graph_compiler.recording.reachability.snapshot import ObjectSnapshot
 from graph_compiler.recording.reachability.walk import WalkPolicy
 from tests.support.compare import assert_same
+
+
+class Named(list[Any]):
+    __slots__ = ("__weakref__", "name")
+
+
+def test_lists_with_a_filled_slot_are_refused() -> None:
+    row = Named([1])
+    refuse_attributed({"row": row})
+    row.name = "first"
+    with pytest.raises(TracingError, match=r"a Named has attributes \(name\)"):
+        refuse_attributed({"row": row})
 
 
 def users(x: Any) -> Any:

@@ -155,8 +155,17 @@ def is_plain(held: Any) -> bool:
     return type(held) in _PLAIN_TYPES
 
 
+def _own_attributes(item: Any) -> list[Any]:
+    held = getattr(item, "__dict__", ())
+    slots = (vars(base).get("__slots__", ()) for base in type(item).__mro__)
+    names = (name for each in slots for name in ((each,) if isinstance(each, str) else each))
+    # Python itself fills ``__dict__`` and ``__weakref__``.
+    filled = (name for name in names if not name.startswith("__") and hasattr(item, name))
+    return [*(() if held is item else held), *filled]
+
+
 def refuse_attributed(value: Any) -> None:
-    """Raise ``TracingError`` if ``value`` contains a list, tuple or dict whose ``__dict__`` adds attributes.
+    """Raise ``TracingError`` if ``value`` contains a list, tuple or dict that has attributes of its own.
 
     Dataclasses are allowed.
 
@@ -172,8 +181,8 @@ def refuse_attributed(value: Any) -> None:
     a Row has attributes (name) beside what
     """
     for item in containers(value):
-        own = getattr(item, "__dict__", None) if isinstance(item, (list, tuple, dict)) else None
-        if own and own is not item and not dataclasses.is_dataclass(item):
+        own = _own_attributes(item) if isinstance(item, (list, tuple, dict)) else ()
+        if own and not dataclasses.is_dataclass(item):
             base = next(base.__name__ for base in (list, tuple, dict) if isinstance(item, base))
             raise TracingError(
                 f"a {type(item).__name__} has attributes ({', '.join(map(str, own))}) beside what it holds "
