@@ -27,9 +27,9 @@ def forward(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
 
 
 def passes_on(function: Function) -> Function:
-    """Mark ``function``, a method that users call, and return it.
+    """Mark ``function``, through which users' calls reach public functions, and return it.
 
-    It then does not count as code of this package when exceptions are prepared for users.
+    A public function that it calls prepares its exceptions as one that the user calls.
     """
     PASSING.add(function.__code__)
     return function

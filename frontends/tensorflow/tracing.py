@@ -326,7 +326,7 @@ class TensorFlowTrace:
 
     @contextmanager
     def answering(self) -> Iterator[None]:
-        """Patch TensorFlow in this context, so that tensors of this graph answer the user's code."""
+        """Patch TensorFlow in this context, so that the user's code can read traced tensors as if eager."""
         names = ("numpy", "__array__", "__bool__", "__int__", "__float__", "__complex__")
         # The patches change classes, so the replacements themselves check that a tensor belongs to this
         # graph.

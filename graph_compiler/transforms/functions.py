@@ -161,7 +161,9 @@ def framework_for(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
 
 
 def called_graphs(function: Any) -> Iterator[Graph]:
-    """Yield graphs that are named in the code of ``function`` and of the user's functions that it calls.
+    """Yield graphs that globals and closure variables lead to in the code that ``function`` runs.
+
+    Attributes of other objects are not searched.
 
     >>> import torch, graph_compiler
     >>> graph = graph_compiler.compile(torch.sin, args=(torch.ones(2),))
@@ -665,7 +667,7 @@ class DifferentiatedCall:
         return [array for array, one in zip(results, has) if one], [*others, *map(derivatives.array, extras)]
 
     def result(self, results: Arrays, extras: Arrays) -> Any:
-        """Unflatten results into the structure that the function returned.
+        """Unflatten results into the structure of the function's result, without ``aux``.
 
         The results without a derivative are the first items of ``extras``.
         """

@@ -466,10 +466,7 @@ def note_changes(auto_dynamic: AutoDynamic, weights: TorchWeights, state: Reacha
 
 
 def drop_nested(known: Sequence[StatePlace]) -> tuple[StatePlace, ...]:
-    """Drop places inside of the contents of another place.
-
-    Of places that contain one another, keep the first.
-    """
+    """Drop places whose contents another place holds, so that each change belongs to one place."""
     if len(known) < 2:
         return tuple(known)
     held = _held_by(known)

@@ -45,7 +45,7 @@ class AutoDynamic:
     def numbers_given(self, tree: Tree) -> frozenset[Path]:
         """Note static numbers of calls, and return the paths of those that have had more than two values.
 
-        ``tree`` is the structure of ``(args, kwargs)``. Items of lists and tuples in an argument are ignored.
+        ``tree`` is the structure of ``(args, kwargs)``. Inside an argument, numbers count that have a name.
 
         >>> from ...trees import flatten
         >>> auto_dynamic = AutoDynamic()
