@@ -164,8 +164,6 @@ def same_elements(left: Any, right: Any, rounding: float = 0.0) -> bool:
     (True, False)
     >>> same_elements(1.0, 1.00001, rounding=1e-4), same_elements(1.0, float("inf"), rounding=1e-4)
     (True, False)
-    >>> same_elements(complex(-1, 0.0), complex(-1, -0.0), rounding=1e-4)
-    False
     """
     if isinstance(left, list) and isinstance(right, list):
         return len(left) == len(right) and all(same_elements(*pair, rounding) for pair in zip(left, right))
@@ -173,16 +171,9 @@ def same_elements(left: Any, right: Any, rounding: float = 0.0) -> bool:
         # The text of a number makes NaN equal to itself, and distinguishes 0.0 from -0.0.
         return type(left) is type(right) and (
             repr(left) == repr(right)
-            or not _have_other_zeros(left, right)
-            and bool(rounding and magnitude(left - right) <= rounding * magnitude(right) < math.inf)
+            or bool(rounding and left and magnitude(left - right) <= rounding * magnitude(right) < math.inf)
         )
     return bool(left == right)
-
-
-def _have_other_zeros(left: complex, right: complex) -> bool:
-    # The sign of a zero decides on which side of a branch cut a number is.
-    parts = ((left.real, right.real), (left.imag, right.imag))
-    return any(one == other == 0 and repr(one) != repr(other) for one, other in parts)
 
 
 def magnitude(number: complex) -> float:

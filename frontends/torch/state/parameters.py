@@ -29,6 +29,7 @@ from ....recording.reachability.namespaces import ModuleNamespace
 from ....recording.reachability.references import PLAIN, cell_is_filled, defaults_of, original_of
 from ..basics.arguments import to_tensor
 from ..basics.tensors import dtype_name, spec_of
+from ..compat import jit_trace
 from ..memory.copies import Snapshot
 from ..memory.watching import TensorWatch
 from ..trace import Trace
@@ -286,7 +287,15 @@ class LiveTensors(contracts.Live):
 
         Assigning to the ``.data`` of a tensor, as ``Module.half`` does, changes these and replaces no tensor.
         """
-        return self._layouts_now() == self._layouts
+        trace = jit_trace()
+        if trace is None:
+            return self._layouts_now() == self._layouts
+        # The trace would record the reads.
+        torch._C._set_tracing_state(None)
+        try:
+            return self._layouts_now() == self._layouts
+        finally:
+            torch._C._set_tracing_state(trace)
 
     def _layouts_now(self) -> tuple[list[torch.Size], list[torch.dtype]]:
         tensors = self.current.values()

@@ -181,7 +181,8 @@ def refuse_attributed(value: Any) -> None:
     a Row has attributes (name) beside what
     """
     for item in containers(value):
-        own = _own_attributes(item) if isinstance(item, (list, tuple, dict)) else ()
+        may_have = isinstance(item, (list, tuple, dict)) and type(item) not in (list, tuple, dict)
+        own = _own_attributes(item) if may_have else ()
         if own and not dataclasses.is_dataclass(item):
             base = next(base.__name__ for base in (list, tuple, dict) if isinstance(item, base))
             raise TracingError(
