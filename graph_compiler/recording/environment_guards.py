@@ -601,6 +601,9 @@ class EnvironmentGuards:
         ``what`` describes ``derived`` in messages.
         """
         fits = EnvironmentGuard("{}()", (derived.fits,), what)
+        # Without versions, the guards come before what is derived is refreshed.
+        if self._versions_of is None:
+            fits = EnvironmentGuard("({}() is None and {}())", (derived.refresh, derived.fits), what)
         return EnvironmentGuards([*self._guards, fits], self._versions_of, (derived,))
 
     def changed(self) -> str:

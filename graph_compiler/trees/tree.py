@@ -184,7 +184,12 @@ def same_keys(left: tuple[Any, ...], right: tuple[Any, ...]) -> bool:
     >>> same_keys((1, "a"), (1, "a")), same_keys((1,), (True,)), same_keys((0.0,), (-0.0,))
     (True, False, False)
     """
-    return left == right and all(map(_are_same_items, left, right))
+    return len(left) == len(right) and all(map(_are_same_keys, left, right))
+
+
+def _are_same_keys(one: Any, other: Any) -> bool:
+    # Hashes first, because the comparison of two arrays has no truth value. Most keys are the same objects.
+    return one is other or (hash(one) == hash(other) and one == other and _are_same_items(one, other))
 
 
 def _are_same_items(one: Any, other: Any) -> bool:

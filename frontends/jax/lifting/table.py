@@ -170,8 +170,10 @@ def _clipped(b: JaxBuilder, node: Node) -> Range | None:
     low, high = (range_of(b, item) for item in node.inputs[1:3])
     if low is None or high is None:
         return None
-    # The result is the maximum if the minimum is above it.
-    return high if at_most(high[1], low[0]) else (low[0], high[1])
+    # The result is the maximum where the minimum is above it. The last index of an axis may be -1, but then
+    # there is nothing to index.
+    is_last = isinstance(high[0], Size) and at_most(low[0], high[0] + 1)
+    return (low[0] if is_last else _extreme("min", low[0], high[0])), high[1]
 
 
 def _selected(b: JaxBuilder, node: Node) -> Range | None:

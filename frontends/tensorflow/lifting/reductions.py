@@ -159,7 +159,7 @@ def _segments(b: TensorFlowBuilder, data: Value, ids: Value, count: Any, reduce:
 
 def _unsorted(reduce: str) -> Callable[..., Any]:
     def row(b: TensorFlowBuilder, data: Any, segment_ids: Any, num_segments: Any, **_: Any) -> Any:
-        count, rank = size_of(num_segments), segment_ids.ndim
+        count, rank = known_size(num_segments), segment_ids.ndim
         ids = b.reshape(segment_ids, shape=(product(segment_ids.shape),))
         data = b.reshape(data, shape=(product(data.shape[:rank]), *data.shape[rank:]))
         # Dropped rows go to an additional last segment, which is cut off.
@@ -172,7 +172,7 @@ def _unsorted(reduce: str) -> Callable[..., Any]:
     return row
 
 
-def size_of(operand: Any) -> Any:
+def known_size(operand: Any) -> Any:
     """Return a static operand as one number or size; of a tuple, return the first element.
 
     Raise ``ComputedOperand`` if it is an array.
@@ -260,7 +260,7 @@ def _sparse(kind: str, counted: bool) -> Callable[..., Any]:
     def row(
         b: TensorFlowBuilder, data: Any, indices: Any, segment_ids: Any, num_segments: Any = None, **_: Any
     ) -> Any:
-        count = size_of(num_segments) if counted else _count_of(b, segment_ids)
+        count = known_size(num_segments) if counted else _count_of(b, segment_ids)
         picked = b.take(data, indices, axis=0)
         if kind == "sum":
             return _segments(b, picked, segment_ids, count, "sum", 0)
@@ -289,7 +289,7 @@ def _sparse_gradient(kind: str) -> Callable[..., Any]:
             )
             grad = b.divide(grad, b.sqrt(counts) if kind == "sqrt_n" else counts)
         picked = b.take(grad, segment_ids, axis=0)
-        return _segments(b, picked, indices, size_of(output_dim0), "sum", 0)
+        return _segments(b, picked, indices, known_size(output_dim0), "sum", 0)
 
     return row
 
@@ -315,14 +315,16 @@ for _operation, _name in (("Sum", "sum"), ("Mean", "mean"), ("SqrtN", "sqrt_n"))
 # ------------------------------------------------------------------------------------- counts
 @rows.row("Bincount", static=("size",))
 def bincount(b: TensorFlowBuilder, arr: Any, size: Any, weights: Any, **_: Any) -> Any:
-    return _count_values(b, b.reshape(arr, shape=(product(arr.shape),)), size_of(size), weights, binary=False)
+    return _count_values(
+        b, b.reshape(arr, shape=(product(arr.shape),)), known_size(size), weights, binary=False
+    )
 
 
 @rows.row("DenseBincount", static=("size",))
 def dense_bincount(
     b: TensorFlowBuilder, input: Any, size: Any, weights: Any, *, binary_output: bool = False, **_: Any
 ) -> Any:
-    return _count_values(b, input, size_of(size), weights, bool(binary_output))
+    return _count_values(b, input, known_size(size), weights, bool(binary_output))
 
 
 def _count_values(b: TensorFlowBuilder, x: Value, size: Any, weights: Any, binary: bool) -> Any:

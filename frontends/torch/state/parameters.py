@@ -29,7 +29,7 @@ from ....recording.reachability.namespaces import ModuleNamespace
 from ....recording.reachability.references import PLAIN, cell_is_filled, defaults_of, original_of
 from ..basics.arguments import to_tensor
 from ..basics.tensors import dtype_name, spec_of
-from ..compat import jit_trace
+from ..compat import jit_trace, no_torch_function
 from ..memory.copies import Snapshot
 from ..memory.watching import TensorWatch
 from ..trace import Trace
@@ -299,7 +299,9 @@ class LiveTensors(contracts.Live):
 
     def _layouts_now(self) -> tuple[list[torch.Size], list[torch.dtype]]:
         tensors = self.current.values()
-        return [*map(_SHAPE, tensors)], [*map(_DTYPE, tensors)]
+        # Modes, such as that of a default device, would run code for each tensor.
+        with no_torch_function():
+            return [*map(_SHAPE, tensors)], [*map(_DTYPE, tensors)]
 
     def refresh(self) -> None:
         now = {name: _entry(held, key) for name, (held, key) in self._holders.items()}

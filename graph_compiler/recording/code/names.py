@@ -143,6 +143,8 @@ def fragments_read(code: types.CodeType) -> frozenset[str]:
     frozenset({''})
     >>> sorted(fragments_read((lambda x, name: getattr(x, "scale", 1) * getattr(x, name)).__code__))
     ['', 'scale']
+    >>> fragments_read((lambda x, part: attrgetter(part + ".scale")(x)).__code__)
+    frozenset({''})
     """
     found: frozenset[str] = frozenset().union(*map(fragments_read, _inner(code)))
     # These give access to all attributes, so any name may be read.
@@ -154,8 +156,16 @@ def fragments_read(code: types.CodeType) -> frozenset[str]:
     for place, step in enumerate(steps):
         if step.opcode in _READS and step.argval in _BY_TEXT:
             names = _arguments(steps[place + 1 :])[_BY_TEXT[step.argval]]
-            found = found.union(*(_fragment(name).split(".") for name in names), [] if names else [""])
+            has_dots = step.argval == "attrgetter"
+            found = found.union(*(_fragments(name, has_dots) for name in names), [] if names else [""])
     return found
+
+
+def _fragments(steps: Sequence[dis.Instruction], has_dots: bool) -> list[str]:
+    if not has_dots:
+        return [_fragment(steps)]
+    # A part of a text with dots tells only one of the names.
+    return _fragment(steps).split(".") if len(steps) == 1 else [""]
 
 
 def _arguments(steps: Sequence[dis.Instruction]) -> list[list[dis.Instruction]]:
