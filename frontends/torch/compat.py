@@ -53,6 +53,7 @@ is_batched: Callable[[torch.Tensor], bool] = torch._C._functorch.is_batchedtenso
 unwrapped: Callable[[torch.Tensor], torch.Tensor] = torch._C._functorch.get_unwrapped
 batch_axis: Callable[[torch.Tensor], Any] = torch._C._functorch.maybe_get_bdim
 jit_trace: Callable[[], Any] = torch._C._get_tracing_state
+set_jit_trace: Callable[[Any], None] = torch._C._set_tracing_state
 
 # Autograd
 # ``torch.is_grad_enabled`` is replaced by a shim while recording, so the C function is used.

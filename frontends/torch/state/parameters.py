@@ -29,7 +29,7 @@ from ....recording.reachability.namespaces import ModuleNamespace
 from ....recording.reachability.references import PLAIN, cell_is_filled, defaults_of, original_of
 from ..basics.arguments import to_tensor
 from ..basics.tensors import dtype_name, spec_of
-from ..compat import jit_trace, no_torch_function
+from ..compat import jit_trace, no_torch_function, set_jit_trace
 from ..memory.copies import Snapshot
 from ..memory.watching import TensorWatch
 from ..trace import Trace
@@ -291,11 +291,11 @@ class LiveTensors(contracts.Live):
         if trace is None:
             return self._layouts_now() == self._layouts
         # The trace would record the reads.
-        torch._C._set_tracing_state(None)
+        set_jit_trace(None)
         try:
             return self._layouts_now() == self._layouts
         finally:
-            torch._C._set_tracing_state(trace)
+            set_jit_trace(trace)
 
     def _layouts_now(self) -> tuple[list[torch.Size], list[torch.dtype]]:
         tensors = self.current.values()
